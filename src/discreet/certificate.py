@@ -1,0 +1,211 @@
+"""Certificate: the guarantee as it travels with a released file, and the check of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from discreet._version import __version__
+from discreet.privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from discreet.log.attributes import Attribute
+
+FORMAT = "discreet certificate 1"
+
+
+def _versions() -> dict[str, str]:
+    return {"discreet": __version__, "python": platform.python_version()}
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a released file says of itself: the promise, how it was made, a digest."""
+
+    guarantee: Guarantee
+    mechanism: str
+    parameters: dict[str, Any]
+    artefact: str
+    artificial_times: bool
+    notes: tuple[str, ...] = ()
+    versions: dict[str, str] = field(default_factory=_versions)
+    content_sha256: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"format": FORMAT, **asdict(self)}
+
+    def to_json(self) -> str:
+        """The canonical text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """Inverse of `to_json`; raises CertificateError on anything else."""
+        try:
+            values = json.loads(text)
+            if values.pop("format") != FORMAT:
+                raise ValueError("unknown format")
+            values["guarantee"] = Guarantee.from_dict(values["guarantee"])
+            values["notes"] = tuple(values["notes"])
+            return cls(**values)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise CertificateError(f"this is not a certificate of discreet: {error}") from error
+
+    def log_attributes(self) -> dict[str, Attribute]:
+        """The certificate as attributes of a log: our dp: extension and the privacy: one.
+
+        The privacy metadata of Rafiei and van der Aalst names the operations on the log; its
+        `no_modified_traces` is a raw count and is never written.
+        """
+        from discreet.log.attributes import Attribute
+
+        promise = self.guarantee
+        stated = [
+            Attribute("dp:mechanism", self.mechanism),
+            Attribute("dp:status", promise.status),
+            Attribute("dp:neighbours", promise.neighbours),
+            Attribute("dp:unit", promise.unit),
+            Attribute("dp:private", promise.private),
+        ]
+        if promise.holds is not None:
+            stated.append(Attribute("dp:epsilon", promise.holds.epsilon))
+            stated.append(Attribute("dp:delta", promise.holds.delta))
+        operations = [("substitution", "case", "case:concept:name")]
+        if self.artefact == "variants":
+            operations += [
+                ("suppression", "case", "concept:name"),
+                ("addition", "case", "concept:name"),
+            ]
+        if self.artificial_times:
+            operations.append(("substitution", "event", "time:timestamp"))
+            stated.append(Attribute("dp:times", "artificial"))
+        anonymizers = tuple(
+            Attribute(
+                f"privacy:anonymizer{number}",
+                number,
+                (
+                    Attribute("privacy:operation type", operation),
+                    Attribute("privacy:level", level),
+                    Attribute("privacy:target", target),
+                ),
+            )
+            for number, (operation, level, target) in enumerate(operations, start=1)
+        )
+        stated += [
+            Attribute("dp:certificate", self.to_json()),
+            Attribute("privacy:anonymizations", len(anonymizers), anonymizers),
+        ]
+        return {attribute.key: attribute for attribute in stated}
+
+    def to_file(self) -> bytes:
+        """The text that lies beside a released file."""
+        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=2, sort_keys=True)
+        return text.encode() + b"\n"
+
+
+class CertificateError(ValueError):
+    """No certificate where one was expected, or one that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check of a certificate and how it came out."""
+
+    check: str
+    outcome: Literal["holds", "fails", "unknown"]
+    detail: str
+
+
+def certificate_path(path: Path) -> Path:
+    """Where the certificate of a released file lies."""
+    return path.with_name(path.name + ".certificate.json")
+
+
+def read_certificate(path: str | Path) -> Certificate:
+    """The certificate inside a released file, or else the one beside it."""
+    return check_certificate(path)[0]
+
+
+def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
+    """Read a file's certificate and check it against the file and against its own mechanism.
+
+    It finds a file or a certificate edited by accident or in haste. Someone who forges both
+    consistently is not found: that takes a signature and a key.
+    """
+    path = Path(path)
+    inside, digest = _inside(path)
+    beside_path = certificate_path(path)
+    beside = None
+    if beside_path.is_file():
+        beside = Certificate.from_json(beside_path.read_text(encoding="utf-8", errors="replace"))
+    certificate = inside or beside
+    if certificate is None:
+        raise CertificateError(
+            f"{path.name} carries no certificate and {beside_path.name} is not beside it; "
+            "only files written by discreet release have one"
+        )
+    findings = []
+    if inside is not None and beside is not None:
+        same = inside.to_json() == beside.to_json()
+        findings.append(
+            Finding(
+                "the certificate inside the file and the one beside it agree",
+                "holds" if same else "fails",
+                "" if same else "they differ: one of them was changed",
+            )
+        )
+    same = certificate.content_sha256 == digest
+    findings.append(
+        Finding(
+            "the content is what was released",
+            "holds" if same else "fails",
+            "" if same else "the file was changed after its release",
+        )
+    )
+    findings.append(_recompute(certificate))
+    return certificate, findings
+
+
+def _inside(path: Path) -> tuple[Certificate | None, str]:
+    """The certificate embedded in a log file, if any, and the digest of the file's content."""
+    from discreet.log.digest import content_digest
+    from discreet.log.errors import LogError
+    from discreet.log.reading import LOG_SUFFIXES, read_log
+
+    if not path.is_file():
+        raise LogError(f"{path} is not a file; name the released file")
+    if not path.name.lower().endswith(LOG_SUFFIXES):
+        return None, hashlib.sha256(path.read_bytes()).hexdigest()
+    log = read_log(path, allow_empty=True)
+    text = log.attributes.get("dp:certificate")
+    inside = Certificate.from_json(text) if isinstance(text, str) else None
+    return inside, content_digest(log)
+
+
+def _recompute(certificate: Certificate) -> Finding:
+    """Ask the mechanism again what these parameters promise."""
+    from dataclasses import replace
+
+    from discreet.mechanisms.registry import mechanism
+
+    check = "the guarantee follows from the mechanism and its parameters"
+    try:
+        promised = mechanism(certificate.mechanism, **certificate.parameters).guarantee()
+    except (ValueError, TypeError) as error:
+        return Finding(check, "unknown", str(error))
+    promised = replace(promised, randomness=certificate.guarantee.randomness)
+    if promised == certificate.guarantee:
+        return Finding(check, "holds", "")
+    if certificate.versions.get("discreet") != __version__:
+        return Finding(
+            check,
+            "unknown",
+            f"written by discreet {certificate.versions.get('discreet')}, read by {__version__}, "
+            "which states it differently",
+        )
+    return Finding(check, "fails", "the parameters and the stated guarantee do not belong together")

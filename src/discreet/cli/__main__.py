@@ -1,0 +1,5 @@
+"""Run the command line by `python -m discreet.cli`."""
+
+from discreet.cli import main
+
+main()

@@ -1,0 +1,46 @@
+"""What people see: results on standard output, progress and warnings on standard error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+
+def complain(error: object) -> None:
+    """Print an error in one line of plain words."""
+    err.print(Text.assemble(("error: ", "bold red"), str(error)))
+
+
+def print_json(values: Any) -> None:
+    """Print values for programs."""
+    print(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def panel(text: str, title: str, style: str = "green") -> None:
+    """Print a framed text, word for word."""
+    out.print(Panel(Text(text), title=title, title_align="left", border_style=style))
+
+
+def steward_notes(notes: list[str]) -> None:
+    """Print what only the holder of the log may see, on standard error."""
+    for note in notes:
+        err.print(Text.assemble(("For you, not for publication: ", "bold yellow"), note))
+
+
+@contextmanager
+def stage(text: str) -> Iterator[None]:
+    """Show that something is going on and for how long, where a person is watching."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+        progress.add_task(text, total=None)
+        yield

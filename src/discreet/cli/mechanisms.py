@@ -1,0 +1,84 @@
+"""discreet mechanisms."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from discreet.cli.console import out, print_json
+from discreet.cli.options import Json
+from discreet.mechanisms.registry import mechanism_class, mechanism_names
+
+
+def mechanisms(
+    name: Annotated[
+        str | None, typer.Argument(help="One mechanism, in full: parameters, proof, paper.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the mechanisms, or show one with its parameters and its proof.
+
+    [bold]Examples[/bold]
+
+      discreet mechanisms
+      discreet mechanisms travas
+    """
+    if name is None:
+        _all(as_json)
+    else:
+        _one(name, as_json)
+
+
+def _all(as_json: bool) -> None:
+    rows = [_row(name) for name in mechanism_names()]
+    if as_json:
+        print_json(rows)
+        return
+    table = Table("name", "returns", "guarantee by default", "what it does", box=None)
+    for row in rows:
+        table.add_row(row["name"], row["returns"], row["guarantee"], row["summary"])
+    out.print(table)
+
+
+def _row(name: str) -> dict[str, Any]:
+    owner = mechanism_class(name)
+    try:
+        promise = owner().guarantee()
+        stated = f"{promise.status}, {promise.neighbours}"
+    except ValueError:
+        stated = "depends on its parameters"
+    return {
+        "name": name,
+        "returns": owner.returns,
+        "guarantee": stated,
+        "summary": owner.summary,
+        "paper": owner.paper,
+    }
+
+
+def _one(name: str, as_json: bool) -> None:
+    owner = mechanism_class(name)
+    parameters = owner.parameters().values()
+    if as_json:
+        print_json(
+            _row(name)
+            | {
+                "proof": inspect.getdoc(owner),
+                "parameters": [
+                    {"name": p.name, "default": p.default, "range": p.range, "help": p.help}
+                    for p in parameters
+                ],
+            }
+        )
+        return
+    out.print(f"[bold]{name}[/bold]: {owner.summary}\n")
+    out.print(inspect.getdoc(owner), markup=False)
+    table = Table("option", "default", "range", "meaning", box=None)
+    for p in parameters:
+        table.add_row(p.option, "none" if p.default is None else str(p.default), p.range, p.help)
+    out.print()
+    out.print(table)
+    out.print(f"\n{owner.paper}", markup=False)

@@ -1,0 +1,94 @@
+"""Options built from declarations: the mechanisms' parameters, and how a log is read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.mechanisms.parameters import Parameter, declared
+from discreet.mechanisms.registry import mechanism_class, mechanism_names
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+LogPath = Annotated[
+    Path, typer.Argument(metavar="LOG", help="The event log: .xes, .csv (both also .gz), .parquet.")
+]
+
+READING = {
+    "case": "column of the case id (CSV, Parquet)",
+    "activity": "column of the activity",
+    "timestamp": "column of the timestamp",
+    "individual": "column that names the person a case belongs to",
+    "classifier": "what counts as an activity: activity, or activity+lifecycle",
+    "timezone": "zone of times that carry no offset, as in Europe/Amsterdam; default UTC",
+}
+
+
+def with_options(*, parameters: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Put options in place of a command's **values: reading, and mechanisms' parameters."""
+    keywords = [
+        _keyword(name, str, help=text, panel="How the log is read")
+        for name, text in READING.items()
+    ]
+    if parameters:
+        keywords += _parameter_keywords()
+
+    def extend(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(function, eval_str=True)
+        kept = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
+        fresh = [*kept, *keywords]
+        function.__signature__ = signature.replace(parameters=fresh)  # type: ignore[attr-defined]
+        function.__annotations__ = {p.name: p.annotation for p in fresh}
+        return function
+
+    return extend
+
+
+def _parameter_keywords() -> list[inspect.Parameter]:
+    """One keyword for each parameter that any mechanism declares."""
+    owners: dict[str, list[str]] = {}
+    first: dict[str, Parameter] = {}
+    for name in mechanism_names():
+        for parameter in declared(mechanism_class(name)).values():
+            owners.setdefault(parameter.name, []).append(name)
+            first.setdefault(parameter.name, parameter)
+    keywords = []
+    for name, parameter in first.items():
+        default = "none" if parameter.default is None else parameter.default
+        text = f"{parameter.help} ({parameter.range}; default {default})"
+        if len(owners[name]) < len(mechanism_names()):
+            text += f" — {', '.join(owners[name])}"
+        keywords.append(
+            _keyword(name, parameter.type, help=text, panel="The mechanism's parameters")
+        )
+    return keywords
+
+
+def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
+    """Of a command's extra values those that are a mechanism's parameters and were given."""
+    return {k: v for k, v in values.items() if k not in READING and v is not None}
+
+
+def read(path: Path, values: dict[str, Any]) -> EventLog:
+    """Read the log as the options say."""
+    from discreet.cli.console import stage
+    from discreet.log.reading import read_log
+
+    chosen = {k: values[k] for k in READING if values.get(k) is not None}
+    with stage(f"reading {path.name}"):
+        return read_log(path, **chosen)
+
+
+def _keyword(name: str, kind: Any, *, help: str, panel: str) -> inspect.Parameter:
+    option = "--" + name.replace("_", "-")
+    names = (f"{option}/--no-{option[2:]}",) if kind is bool else (option,)
+    annotation = Annotated[kind | None, typer.Option(*names, help=help, rich_help_panel=panel)]
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+    )

@@ -1,0 +1,63 @@
+"""discreet release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.console import out, panel, print_json, stage, steward_notes
+from discreet.cli.options import Json, LogPath, given_parameters, read, with_options
+
+
+@with_options(parameters=True)
+def release(
+    log: LogPath,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="Where to write: .xes, .csv (both also .gz), .parquet."
+        ),
+    ],
+    mechanism: Annotated[
+        str, typer.Option("--mechanism", "-m", help="See `discreet mechanisms`.")
+    ] = "travas",
+    insecure_seed: Annotated[
+        int | None,
+        typer.Option(help="Repeatable noise for tests. The release is then NOT private."),
+    ] = None,
+    as_json: Json = False,
+    **values: Any,
+) -> None:
+    """Release a log under differential privacy.
+
+    Writes the released log and a certificate beside it (and, where the format allows, inside).
+    The only file that may leave is the one that was written; what is printed on standard error
+    is for the holder of the log.
+
+    [bold]Examples[/bold]
+
+      discreet release log.xes -o shared.xes --epsilon 1 --delta 1e-6
+      discreet release log.csv -o shared.csv --case patient --activity step --timestamp at
+      discreet release log.xes -o shared.xes --individual case:person --cases-per-individual 3
+    """
+    from discreet.log.writing import check_target
+    from discreet.mechanisms.registry import mechanism as build
+
+    chosen = build(mechanism, **given_parameters(values))
+    check_target(output)
+    promise = chosen.guarantee()
+    events = read(log, values)
+    with stage(f"releasing with {mechanism}"):
+        released = chosen.release(events, insecure_seed=insecure_seed)
+    with stage(f"writing {output.name}"):
+        certificate = released.write(output)
+    steward_notes(chosen.advice(events))
+    if as_json:
+        print_json({"output": str(output), "certificate": certificate.to_dict()})
+        return
+    style = "green" if released.guarantee.private else "red"
+    panel(released.guarantee.explain(), f"{mechanism}: {promise.holds or 'no guarantee'}", style)
+    out.print(f"Written: {output} ({released.describe()})", markup=False)
+    out.print(f"         {output}.certificate.json", markup=False)

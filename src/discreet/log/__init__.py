@@ -1,0 +1,1 @@
+"""Event logs: reading, writing, counting. Knows nothing of privacy."""

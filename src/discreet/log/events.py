@@ -1,0 +1,168 @@
+"""EventLog: cases of events, with integer codes beside the original table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.log.errors import LogError
+from discreet.log.variants import Ints, Variants, spans
+
+CASE = "case:concept:name"
+ACTIVITY = "concept:name"
+TIME = "time:timestamp"
+LIFECYCLE = "lifecycle:transition"
+
+Classifier = Literal["activity", "activity+lifecycle"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventLog:
+    """A log: who (case), what (activity), when (timestamp), and every further attribute.
+
+    `table` holds the events as they stood in the file, under XES column names. `order` sorts
+    them by case (in order of appearance), then timestamp, then position in the file; `codes`
+    and `offsets` are in that order: case `i` is `codes[offsets[i]:offsets[i + 1]]`, indices
+    into `activities`.
+    """
+
+    table: pl.DataFrame
+    order: Ints
+    activities: tuple[str, ...]
+    codes: Ints
+    offsets: Ints
+    individual: str | None = None
+    attributes: dict[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: pl.DataFrame,
+        *,
+        classifier: Classifier = "activity",
+        individual: str | None = None,
+        attributes: dict[str, object] | None = None,
+    ) -> EventLog:
+        """Index a table that has the columns case:concept:name, concept:name, time:timestamp.
+
+        The timestamp column may be absent; then the file's order stands. Required values must
+        be present: reading (`discreet.read_log`) checks them and names the row that is not.
+        """
+        labels = table[ACTIVITY].cast(pl.String)
+        if classifier == "activity+lifecycle":
+            if LIFECYCLE not in table.columns:
+                raise LogError(
+                    f"the classifier activity+lifecycle needs the column {LIFECYCLE!r}, "
+                    "which this log does not have; use the classifier activity"
+                )
+            labels = labels + "+" + table[LIFECYCLE].cast(pl.String).fill_null("")
+        elif classifier != "activity":
+            raise LogError(f"unknown classifier {classifier!r}: activity or activity+lifecycle")
+        activities = tuple(labels.unique().sort().to_list())
+        codes = labels.cast(pl.Enum(activities)).to_physical().to_numpy().astype(np.int32)
+        case = _by_appearance(table[CASE])
+        keys = [case]
+        if TIME in table.columns:
+            keys.insert(0, table[TIME].to_physical().to_numpy())
+        order = np.lexsort(keys)  # stable: ties keep the position in the file
+        sizes = np.bincount(case)
+        return cls(
+            table=table,
+            order=order,
+            activities=activities,
+            codes=codes[order],
+            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            individual=individual,
+            attributes=attributes or {},
+        )
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+        return len(self.offsets) - 1
+
+    @property
+    def events(self) -> int:
+        """Number of events."""
+        return len(self.codes)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The events sorted by case, timestamp and position."""
+        if np.array_equal(self.order, np.arange(self.table.height)):
+            return self.table
+        return self.table[self.order]
+
+    @cached_property
+    def case_ids(self) -> list[str]:
+        """The identifier of each case."""
+        return self.table[CASE][self.order[self.offsets[:-1]]].cast(pl.String).to_list()
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the events carry timestamps."""
+        return TIME in self.table.columns
+
+    @cached_property
+    def _counted(self) -> tuple[Variants, npt.NDArray[np.int64]]:
+        return Variants.of_cases(self.activities, self.codes, self.offsets)
+
+    @property
+    def variants(self) -> Variants:
+        """The variants and their counts."""
+        return self._counted[0]
+
+    @property
+    def variant_of_case(self) -> npt.NDArray[np.int64]:
+        """For each case the index of its variant in `variants`."""
+        return self._counted[1]
+
+    @cached_property
+    def individual_of_case(self) -> npt.NDArray[np.int64]:
+        """For each case a number for the individual it belongs to.
+
+        Raises where the log names no individual column, or a case belongs to several.
+        """
+        if self.individual is None:
+            raise LogError(
+                "this log has no individual column; name one when reading it "
+                "(individual=..., on the command line --individual COLUMN)"
+            )
+        codes = _by_appearance(self.table[self.individual].cast(pl.String).fill_null("")[self.order])
+        first = codes[self.offsets[:-1]]
+        mixed = np.repeat(first, np.diff(self.offsets)) != codes
+        if mixed.any():
+            case = int(np.searchsorted(self.offsets, np.argmax(mixed), side="right")) - 1
+            raise LogError(
+                f"case {self.case_ids[case]!r} belongs to several individuals by the column "
+                f"{self.individual!r}; choose a column that is constant within a case"
+            )
+        return first
+
+    def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
+        """The chosen cases, in the order given."""
+        positions, fresh = spans(self.offsets, np.asarray(chosen, dtype=np.int64))
+        return replace(
+            self, order=self.order[positions], codes=self.codes[positions], offsets=fresh
+        )
+
+    def __repr__(self) -> str:
+        return f"EventLog({self.cases} cases, {self.events} events)"
+
+
+def _by_appearance(values: pl.Series) -> npt.NDArray[np.int64]:
+    """Number values 0, 1, … in order of first appearance."""
+    ranks = values.to_frame("value").select(
+        (pl.col("value").cast(pl.String).rank("dense") - 1).alias("rank")
+    )["rank"]
+    codes = ranks.to_numpy().astype(np.int64)
+    _, first = np.unique(codes, return_index=True)
+    position = np.empty(len(first), dtype=np.int64)
+    position[np.argsort(first)] = np.arange(len(first))
+    return position[codes]

@@ -1,0 +1,115 @@
+"""Opening and replacing files: clear errors on the way in, all or nothing on the way out."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from discreet.log.errors import LogError
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked if they are gzip, whatever the name says.
+
+    Every failure to find, open or unpack the file, also while it is being read, is a LogError.
+    """
+    with readable(path), path.open("rb") as file:
+        magic = file.read(2)
+        file.seek(0)
+        if magic == GZIP_MAGIC:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield cast(BinaryIO, unpacked)
+        elif path.suffix.lower() == ".gz" and magic:
+            raise LogError(
+                f"{path.name} is not gzip, though its name ends in .gz; "
+                f"if it is not compressed, rename it to {path.stem}"
+            )
+        else:
+            yield file
+
+
+@contextlib.contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn the ways in which reading a file can fail into LogErrors."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise LogError(f"there is no file {path}; check the path") from None
+    except IsADirectoryError:
+        raise LogError(f"{path} is a folder; name one file in it") from None
+    except PermissionError:
+        raise LogError(f"no permission to read {path}; ask its owner for access") from None
+    except EOFError:
+        raise LogError(
+            f"{path.name} is truncated: the gzip data ends too early; copy or download it again"
+        ) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise LogError(
+            f"{path.name} is damaged gzip ({error}); copy or download it again"
+        ) from None
+    except OSError as error:
+        raise LogError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file that replaces `path` when the block ends well, and leaves no trace if not.
+
+    The bytes go to a temporary file in the same folder and are synced to disk before the
+    replacement, so that a crash leaves either the old file or the new one.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise LogError(f"{target} is a folder; give the name of a file to write")
+    temporary: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:64]}.", dir=target.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(_mode_of(target))
+        temporary.replace(target)
+    except BaseException as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+        if isinstance(error, FileNotFoundError):
+            message = f"there is no folder {target.parent}; create it first"
+        elif isinstance(error, PermissionError):
+            message = f"no permission to write to {target}"
+        elif isinstance(error, OSError):
+            message = f"{target} cannot be written: {error.strerror or error}"
+        else:
+            raise
+        raise LogError(message) from None
+    _sync_folder(target.parent)
+
+
+def _mode_of(target: Path) -> int:
+    """The permissions that an ordinary write would leave: those of the file there, or new ones."""
+    with contextlib.suppress(OSError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the replacement itself durable, where the system lets a folder be synced."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

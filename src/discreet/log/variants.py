@@ -1,0 +1,171 @@
+"""Variants: distinct activity sequences and how many cases follow each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Variants:
+    """A multiset of activity sequences on integer arrays; the pivot of the library.
+
+    Sequence `i` is `codes[offsets[i]:offsets[i + 1]]`, indices into `activities`, followed by
+    `counts[i]` cases. Sequences are distinct. Activities are sorted and sequences are in
+    canonical order (by codes, then by length), so that the order tells nothing of the log.
+    """
+
+    activities: tuple[str, ...]
+    codes: Ints
+    offsets: Ints
+    counts: Ints
+
+    @classmethod
+    def from_counts(
+        cls, counts: Mapping[tuple[str, ...], int] | Iterable[tuple[Sequence[str], int]]
+    ) -> Variants:
+        """Build from sequences and counts; repeated sequences are added up."""
+        pairs = counts.items() if isinstance(counts, Mapping) else counts
+        total: dict[tuple[str, ...], int] = {}
+        for sequence, count in pairs:
+            key = tuple(sequence)
+            total[key] = total.get(key, 0) + int(count)
+        activities = tuple(sorted({label for sequence in total for label in sequence}))
+        code = {label: i for i, label in enumerate(activities)}
+        ordered = sorted([code[label] for label in sequence] for sequence in total)
+        lengths = [len(sequence) for sequence in ordered]
+        return cls(
+            activities=activities,
+            codes=np.array([c for sequence in ordered for c in sequence], dtype=np.int32),
+            offsets=np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64),
+            counts=np.array(
+                [total[tuple(activities[c] for c in sequence)] for sequence in ordered],
+                dtype=np.int64,
+            ),
+        )
+
+    @classmethod
+    def of_cases(
+        cls, activities: tuple[str, ...], codes: Ints, offsets: Ints
+    ) -> tuple[Variants, npt.NDArray[np.int64]]:
+        """Count the variants of cases given as one flat array of codes and case offsets.
+
+        Returns the variants and, for each case, the index of its variant. Cases of one length
+        are compared as rows of a matrix, so the work is vectorised and exact.
+        """
+        lengths = np.diff(offsets)
+        variant_of = np.empty(len(lengths), dtype=np.int64)
+        wide = codes.astype(">u4")  # big-endian, so that bytes sort as numbers do
+        first: list[Ints] = []
+        counts: list[Ints] = []
+        found = 0
+        for length in np.unique(lengths):
+            cases = np.flatnonzero(lengths == length)
+            if length == 0:
+                positions, inverse, count = cases[:1], np.zeros(len(cases), int), [len(cases)]
+            else:
+                rows = np.ascontiguousarray(wide[offsets[cases][:, None] + np.arange(length)])
+                keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * int(length)))).ravel()
+                _, index, inverse, count = np.unique(
+                    keys, return_index=True, return_inverse=True, return_counts=True
+                )
+                positions = cases[index]
+            variant_of[cases] = found + inverse.reshape(-1)
+            first.append(positions)
+            counts.append(np.asarray(count, dtype=np.int64))
+            found += len(positions)
+        if not first:
+            return cls.empty(activities), variant_of
+        source = np.concatenate(first)
+        variants = _gather(activities, codes, offsets, source, np.concatenate(counts))
+        order = variants._canonical_order()
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return variants.take(order), rank[variant_of]
+
+    @classmethod
+    def empty(cls, activities: tuple[str, ...] = ()) -> Variants:
+        """No case at all."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(activities, none.astype(np.int32), np.zeros(1, dtype=np.int64), none)
+
+    @cached_property
+    def lengths(self) -> Ints:
+        """Number of events of each sequence."""
+        return np.diff(self.offsets)
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+        return int(self.counts.sum())
+
+    @property
+    def events(self) -> int:
+        """Number of events over all cases."""
+        return int((self.counts * self.lengths).sum())
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __iter__(self) -> Iterator[tuple[tuple[str, ...], int]]:
+        for i, count in enumerate(self.counts):
+            yield self.sequence(i), int(count)
+
+    def sequence(self, index: int) -> tuple[str, ...]:
+        """The labels of one sequence."""
+        begin, end = self.offsets[index], self.offsets[index + 1]
+        return tuple(self.activities[c] for c in self.codes[begin:end])
+
+    def to_dict(self) -> dict[tuple[str, ...], int]:
+        """Sequences of labels with their counts."""
+        return dict(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Variants) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def take(self, indices: Ints, counts: Ints | None = None) -> Variants:
+        """The chosen sequences in the order given, with new counts if any are given."""
+        kept = self.counts[indices] if counts is None else np.asarray(counts, dtype=np.int64)
+        return _gather(self.activities, self.codes, self.offsets, indices, kept)
+
+    def trimmed(self) -> Variants:
+        """Only the activities that occur, in canonical order: tells nothing of what was dropped."""
+        used = np.unique(self.codes)
+        recode = np.zeros(len(self.activities), dtype=np.int32)
+        recode[used] = np.arange(len(used), dtype=np.int32)
+        labels = tuple(self.activities[c] for c in used)
+        fresh = Variants(labels, recode[self.codes], self.offsets, self.counts)
+        return fresh.take(fresh._canonical_order())
+
+    def _canonical_order(self) -> npt.NDArray[np.int64]:
+        wide = self.codes.astype(">u4").tobytes()
+        bounds = (4 * self.offsets).tolist()
+        keys = [wide[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
+
+    def __repr__(self) -> str:
+        return f"Variants({len(self)} variants, {self.cases} cases)"
+
+
+def spans(offsets: Ints, chosen: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Positions of the chosen spans of a flat array, one after another, and their offsets."""
+    lengths = np.diff(offsets)[chosen]
+    fresh = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    shift = np.repeat(offsets[:-1][chosen] - fresh[:-1], lengths)
+    return np.arange(fresh[-1]) + shift, fresh
+
+
+def _gather(
+    activities: tuple[str, ...], codes: Ints, offsets: Ints, chosen: Ints, counts: Ints
+) -> Variants:
+    positions, fresh = spans(offsets, chosen)
+    return Variants(activities, codes[positions].astype(np.int32), fresh, counts)

@@ -1,0 +1,50 @@
+"""Reading XES: fast where the file is plain, strict where it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from discreet.log.errors import LogError
+from discreet.log.files import opened
+from discreet.log.source import Source
+from discreet.log.xes_plain import NotPlain, read_plain
+from discreet.log.xes_strict import read_strict
+
+Engine = Literal["auto", "strict"]
+
+
+def read_xes(
+    path: Path, *, timezone: str, by_trace: bool, merge: bool, engine: Engine = "auto"
+) -> Source:
+    """The events of an XES file as a table.
+
+    Both readers give the same table. Values have their declared type; a column with mixed types,
+    or with a value that does not fit, is kept as text. Attributes of attributes and lists are
+    dropped from traces and events. Traces without events are dropped. Declared defaults
+    (globals) are not filled in.
+    """
+    if engine == "auto":
+        try:
+            with opened(path) as stream:
+                content = read_plain(stream, path.name)
+            return content.source(path.name, timezone, by_trace=by_trace, merge=merge)
+        except (NotPlain, LogError):
+            pass  # the strict reader either reads it or says where it is wrong
+    with opened(path) as stream:
+        _check_begin(stream.peek(256) if hasattr(stream, "peek") else b"<", path)
+        content = read_strict(stream, path.name)
+    return content.source(path.name, timezone, by_trace=by_trace, merge=merge)
+
+
+def _check_begin(begin: bytes, path: Path) -> None:
+    """Refuse what is not XML at all with words that help more than the parser's."""
+    if not begin:
+        raise LogError(f"{path.name} is empty")
+    start = begin.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start and not start.startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<", b"<\x00")):
+        shown = start[:20].decode("utf-8", "replace")
+        raise LogError(
+            f"{path.name} is not XML: it begins with {shown!r}; if it is a table, "
+            "give it the ending .csv or .parquet"
+        )

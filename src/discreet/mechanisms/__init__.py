@@ -1,0 +1,1 @@
+"""Mechanisms: one file per family, each beside its proof."""

@@ -1,0 +1,160 @@
+"""Mechanism: what every mechanism declares and the one way in which it releases."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from discreet.mechanisms.parameters import Parameter, ParameterError, declared, parameter
+from discreet.privacy.conversion import per_case
+from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.randomness import Randomness
+from discreet.release import Artefact, Release
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+Fidelity = Literal["strict", "published"]
+
+
+def delta_parameter(default: float = 1e-6) -> Any:
+    """Declare delta, for mechanisms that need one."""
+    return parameter(
+        default,
+        "probability of an exception from epsilon; keep it far below 1/cases",
+        low=0,
+        high=1,
+        open_low=True,
+        open_high=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism(ABC):
+    """A differentially private release of a log.
+
+    A subclass is a frozen dataclass. It declares its parameters as fields, states in
+    `_guarantee` what a per-case budget gives, and draws its artefact in `_draw`. It must read
+    nothing of the log but what `_draw` is given.
+    """
+
+    name: ClassVar[str]
+    """Its name on the command line."""
+    summary: ClassVar[str]
+    """One line: what it does."""
+    paper: ClassVar[str]
+    """Where it was published."""
+    returns: ClassVar[str]
+    """What kind of artefact comes out."""
+
+    epsilon: float = parameter(
+        1.0,
+        "how far one case may shift the odds of any outcome: e^epsilon; smaller is more private",
+        low=1e-4,
+        high=100_000,
+    )
+    cases_per_individual: int | None = parameter(
+        None,
+        "protect individuals, not single cases: keep at most this many random cases of each",
+        low=1,
+        high=10_000,
+    )
+
+    def __post_init__(self) -> None:
+        for name, declaration in self.parameters().items():
+            object.__setattr__(self, name, declaration.check(getattr(self, name)))
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        """The declared parameters by name."""
+        return declared(cls)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters' values."""
+        return {name: getattr(self, name) for name in self.parameters()}
+
+    @property
+    def target(self) -> Budget:
+        """The budget asked for, per case or per individual."""
+        return Budget(self.epsilon, getattr(self, "delta", 0.0))
+
+    @property
+    def case_budget(self) -> Budget:
+        """What each case may cost so that the target is met."""
+        if self.cases_per_individual is None:
+            return self.target
+        try:
+            return Budget(
+                *per_case(self.target.epsilon, self.target.delta, self.cases_per_individual)
+            )
+        except ValueError as error:
+            raise ParameterError(str(error)) from error
+
+    def guarantee(self) -> Guarantee:
+        """What a release will promise; answers before any data are read."""
+        promise = self._guarantee(self.case_budget)
+        if self.cases_per_individual is None:
+            return promise
+        return promise.for_individuals(self.cases_per_individual, self.target)
+
+    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
+        """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
+        source = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
+        promise = self.guarantee()
+        if not source.secure:
+            promise = replace(promise, randomness="seeded")
+        if self.cases_per_individual is not None:
+            log = bound_individuals(log, self.cases_per_individual, source)
+        return Release(
+            artefact=self._draw(log, source),
+            guarantee=promise,
+            mechanism=self.name,
+            parameters=self.settings,
+            notes=self._notes(),
+            seed=insecure_seed,
+        )
+
+    def advice(self, log: EventLog) -> list[str]:
+        """Warnings for the holder of the log. They read the raw log: never part of a release."""
+        found = []
+        delta = self.target.delta
+        if delta * log.cases > 1:
+            found.append(
+                f"delta = {delta:g} is more than 1/cases = {1 / log.cases:.2g}: on average "
+                f"{delta * log.cases:.3g} people of this log may be exposed outright. "
+                f"Choose delta well below {1 / log.cases:.1g}."
+            )
+        return found
+
+    def _notes(self) -> tuple[str, ...]:
+        """Public facts about the release that follow from the parameters alone."""
+        return ()
+
+    @abstractmethod
+    def _guarantee(self, budget: Budget) -> Guarantee:
+        """What holds when each case costs `budget`."""
+
+    @abstractmethod
+    def _draw(self, log: EventLog, source: Randomness) -> Artefact:
+        """The artefact, with all randomness from `source`."""
+
+
+def bound_individuals(log: EventLog, cases: int, source: Randomness) -> EventLog:
+    """Keep at most `cases` cases of each individual, chosen uniformly at random.
+
+    The choice for one individual reads nothing of the others: a random order of all cases,
+    then the first few of each individual.
+    """
+    individual = log.individual_of_case
+    shuffled = source.permutation(len(individual))
+    by_individual = shuffled[np.argsort(individual[shuffled], kind="stable")]
+    sorted_individual = individual[by_individual]
+    starts = np.flatnonzero(np.diff(sorted_individual, prepend=-1))
+    rank = np.arange(len(individual)) - np.repeat(
+        starts, np.diff(np.append(starts, len(individual)))
+    )
+    return log.take_cases(np.sort(by_individual[rank < cases]))

@@ -1,0 +1,1 @@
+"""Privacy: guarantees, exact noise, composition. Knows nothing of logs."""

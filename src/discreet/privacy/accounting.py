@@ -1,0 +1,98 @@
+"""Composition inside one release, whose parameters are all fixed before its first output.
+
+Across releases that are chosen one after another only a filter is valid; that is the ledger's
+work. Every conversion here rounds to the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from discreet.privacy.guarantee import Budget, Part
+
+_UP = 1 + 2**-40
+
+
+def basic(parts: Iterable[Part]) -> Budget:
+    """Add up epsilons and deltas: valid always, also adaptively."""
+    listed = list(parts)
+    if any(part.rho is not None for part in listed):
+        raise ValueError("a part accounted in zCDP has no epsilon of its own; use zcdp()")
+    return Budget(
+        math.fsum(part.epsilon for part in listed),
+        min(1.0, math.fsum(part.delta for part in listed)),
+    )
+
+
+def zcdp(parts: Iterable[Part], delta: float) -> Budget:
+    """Add up ρ (a pure ε counts ε²/2) and convert at `delta`; the parts' own deltas come on top."""
+    listed = list(parts)
+    rho = math.fsum(p.rho if p.rho is not None else p.epsilon**2 / 2 for p in listed)
+    own = math.fsum(part.delta for part in listed)
+    return Budget(zcdp_epsilon(rho, delta), min(1.0, own + delta))
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """An ε such that ρ-zCDP implies (ε, δ)-DP (Canonne, Kane, Steinke 2020, Proposition 12).
+
+    For every order a > 1: ε(a) = aρ + (ln(1/δ) + (a − 1)·ln(1 − 1/a) − ln a)/(a − 1). Each
+    order gives a valid ε, so the search needs no care, only the last evaluation does.
+    """
+    if not (rho >= 0 and 0 < delta <= 1):
+        raise ValueError(f"needs rho of at least 0 and delta in (0, 1], not {rho} and {delta}")
+    if rho == 0:
+        return 0.0
+
+    def at(log_excess: float) -> float:
+        excess = math.exp(log_excess)
+        order = 1 + excess
+        logs = -math.log(delta) + excess * math.log1p(-1 / order) - math.log(order)
+        return order * rho + logs / excess
+
+    low, high = math.log(1e-6), math.log(1e9)
+    grid = [low + (high - low) * i / 400 for i in range(401)]
+    best = min(range(401), key=lambda i: at(grid[i]))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, 400)]
+    for _ in range(80):
+        third = (high - low) / 3
+        if at(low + third) < at(high - third):
+            high -= third
+        else:
+            low += third
+    return max(0.0, min(at((low + high) / 2), at(grid[best]))) * _UP
+
+
+def zcdp_rho(epsilon: float, delta: float) -> float:
+    """The largest ρ (rounded down) whose conversion stays within (ε, δ)."""
+    low, high = 0.0, epsilon
+    while zcdp_epsilon(high, delta) <= epsilon:
+        high *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        if zcdp_epsilon(middle, delta) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def pld_epsilon(
+    laplace_scales: Sequence[float], gaussian_multipliers: Sequence[float], delta: float
+) -> float:
+    """ε at `delta` of sensitivity-1 Laplace and Gaussian steps, by privacy-loss distributions.
+
+    Only for steps fixed in advance: across adaptively chosen parameters this is not valid. The
+    estimate is pessimistic (dp-accounting rounds losses up). At δ = 0 it would answer infinity;
+    use `basic` there.
+    """
+    if not 0 < delta < 1:
+        raise ValueError("privacy-loss distributions need delta between 0 and 1; use basic()")
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    total = pld.identity()
+    for scale in laplace_scales:
+        total = total.compose(pld.from_laplace_mechanism(scale))
+    for multiplier in gaussian_multipliers:
+        total = total.compose(pld.from_gaussian_mechanism(multiplier))
+    return float(total.get_epsilon_for_delta(delta))

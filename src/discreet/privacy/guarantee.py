@@ -1,0 +1,188 @@
+"""What a release promises, stated so that a reviewer could defend every line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
+
+from discreet.privacy.conversion import group
+
+Status = Literal["proved", "conditional", "refuted", "unproved"]
+Neighbours = Literal["add-remove", "swap"]
+Unit = Literal["case", "individual"]
+Source = Literal["operating system", "seeded"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An (epsilon, delta) pair: how far one unit may move the odds, and with what exception."""
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise ValueError(f"epsilon must be a finite number of at least 0, not {self.epsilon}")
+        if not 0 <= self.delta <= 1:
+            raise ValueError(f"delta must lie between 0 and 1, not {self.delta}")
+
+    def share(self, epsilon: float, delta: float | None = None) -> Budget:
+        """Shares of epsilon and delta (by default the same), rounded down.
+
+        Shares that add up to 1 never add up to more than the budget.
+        """
+        if epsilon == 1 and delta in (None, 1):
+            return self
+        down = 1 - 2**-48
+        of_delta = epsilon if delta is None else delta
+        return Budget(self.epsilon * epsilon * down, self.delta * of_delta * down)
+
+    def __str__(self) -> str:
+        return f"ε = {self.epsilon:.4g}" + (f", δ = {self.delta:.4g}" if self.delta else ", δ = 0")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One step of a release and what it spends; `rho` where it is accounted in zCDP."""
+
+    name: str
+    epsilon: float = 0.0
+    delta: float = 0.0
+    rho: float | None = None
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The promise of a release, with everything it rests on.
+
+    `claimed` is what was asked for or what the paper says, `holds` what is true; None where no
+    finite bound is known. They differ only where the status is `refuted` or `unproved`.
+    """
+
+    status: Status
+    claimed: Budget | None
+    holds: Budget | None
+    reason: str
+    neighbours: Neighbours = "add-remove"
+    unit: Unit = "case"
+    cases_per_individual: int | None = None
+    conditions: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    composition: str = "one step"
+    randomness: Source = "operating system"
+
+    def __post_init__(self) -> None:
+        for value, allowed in (
+            (self.status, Status),
+            (self.neighbours, Neighbours),
+            (self.unit, Unit),
+            (self.randomness, Source),
+        ):
+            if value not in get_args(allowed):
+                raise ValueError(f"{value!r} is none of {', '.join(get_args(allowed))}")
+        if self.status in ("proved", "conditional") and self.holds is None:
+            raise ValueError(f"a {self.status} guarantee needs the budget that holds")
+        if self.status == "conditional" and not self.conditions:
+            raise ValueError("a conditional guarantee must name its conditions")
+
+    @property
+    def private(self) -> bool:
+        """Whether a differential-privacy bound really protects the people in this release."""
+        return (
+            self.status in ("proved", "conditional")
+            and self.holds is not None
+            and self.randomness == "operating system"
+        )
+
+    def for_individuals(self, cases: int, target: Budget) -> Guarantee:
+        """The same promise for individuals with at most `cases` cases each, by group privacy.
+
+        `target` is the budget per individual that was divided to get this one (`per_case`
+        rounds down, so where the claim holds the target itself holds).
+        """
+        if self.holds == self.claimed:
+            holds: Budget | None = target
+        else:
+            holds = self.holds and Budget(*group(self.holds.epsilon, self.holds.delta, cases))
+        return replace(
+            self,
+            claimed=target,
+            holds=holds,
+            unit="individual",
+            cases_per_individual=cases,
+            reason=f"{self.reason} Of each individual at most {cases} cases chosen at random are "
+            f"kept, reading that individual's cases only; group privacy for {cases} cases.",
+        )
+
+    def explain(self) -> str:
+        """The promise in plain words, for a data-protection officer."""
+        one = "case" if self.unit == "case" else "person"
+        change = (
+            f"adding or removing one {one}"
+            if self.neighbours == "add-remove"
+            else f"replacing one {one} by another"
+        )
+        lines = []
+        if self.randomness == "seeded":
+            lines.append(
+                "NOT PRIVATE: the noise came from a seed, so whoever knows or guesses the seed can "
+                "take it out again. Use this release for tests and experiments only."
+            )
+        if self.holds is None:
+            lines.append(
+                "This release carries no differential-privacy guarantee: no finite bound is known "
+                f"on what it tells about one {one}."
+            )
+        else:
+            epsilon, delta = self.holds.epsilon, self.holds.delta
+            odds = f"{math.exp(epsilon):.4g}" if epsilon < 700 else f"e^{epsilon:.4g}"
+            sure = 1 / (1 + math.exp(-epsilon))
+            exception = (
+                f", apart from outcomes of probability at most δ = {delta:.4g}" if delta else ""
+            )
+            lines.append(
+                f"Whoever sees this release learns almost the same about any one {one} as if it "
+                f"had never been in the log. Precisely: {change} changes the probability of every "
+                f"possible outcome by a factor of at most e^ε = {odds} "
+                f"(ε = {epsilon:.4g}){exception}."
+            )
+            lines.append(
+                f"An example: someone who was undecided (50%) whether a certain {one} is in the "
+                f"log can be at most {100 * sure:.3g}% sure afterwards, whatever else they know"
+                + (f" (barring a chance of {delta:.4g})." if delta else ".")
+            )
+        if self.unit == "individual":
+            lines.append(f"A person counts with at most {self.cases_per_individual} cases.")
+        lines.append(f"{_STATUS_WORDS[self.status]} {self.reason}".strip())
+        if self.claimed and self.claimed != self.holds:
+            lines.append(f"Claimed: {self.claimed}. {_holds_words(self.holds)}")
+        if self.conditions:
+            lines.append("Taken as public: " + "; ".join(self.conditions) + ".")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Guarantee:
+        """Inverse of `to_dict`."""
+        fresh = dict(values)
+        for key in ("claimed", "holds"):
+            fresh[key] = Budget(**fresh[key]) if fresh.get(key) is not None else None
+        fresh["conditions"] = tuple(fresh.get("conditions", ()))
+        fresh["parts"] = tuple(Part(**part) for part in fresh.get("parts", ()))
+        return cls(**fresh)
+
+
+_STATUS_WORDS = {
+    "proved": "This is proved.",
+    "conditional": "This holds on the conditions below.",
+    "refuted": "The published claim does not hold.",
+    "unproved": "No proof is known.",
+}
+
+
+def _holds_words(holds: Budget | None) -> str:
+    return f"What holds: {holds}." if holds else "What holds: nothing finite."

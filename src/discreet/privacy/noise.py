@@ -1,0 +1,343 @@
+"""Exact integer noise, vectorised.
+
+Every sampler inverts a distribution function whose values are known only through certified
+integer bounds. A 64-bit word is compared with the bounds of all outcomes at once; when it falls
+between the lower and the upper bound of a threshold, both it and the bounds are extended by
+64 bits until it does not. The outcome is therefore the one that infinitely many bits would have
+chosen: the distribution is exact, and only the running time is random.
+
+Rates and scales are rationals; a float stands for the dyadic rational it is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import accumulate, islice, repeat
+from math import ceil, floor, isqrt
+from operator import index
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.privacy.randomness import Integers, Randomness
+
+Rational = Fraction | int | float
+Enclosure = tuple[int, int]
+Weights = tuple[Sequence[Enclosure], int]
+Booleans = npt.NDArray[np.bool_]
+
+TABLE_BITS = 13
+GUARD = 64
+LARGEST_SCALE = 1 << 50
+LARGEST_VARIANCE = 1 << 60
+
+
+def exp_enclosure(x: Rational, bits: int) -> Enclosure:
+    """Return integers lower ≤ 2**bits · exp(x) ≤ upper, at most two apart.
+
+    For y in [0, ½] the terms of exp(-y) are floored one by one. If e bounds the error of a term,
+    the next one's is at most (e/2 + 1)/n + 1, so never more than 2, and the series alternates:
+    N terms, the last floored to zero, are within 2N + 2 of the truth. Squaring, rounded outward,
+    undoes the halving of the argument; a positive argument is the reciprocal of a negative one.
+    """
+    x = Fraction(x)
+    if x == 0:
+        return 1 << bits, 1 << bits
+    if x > 0:
+        wide = bits + 2 * ceil(x * 3 / 2) + 4
+        lower, upper = exp_enclosure(-x, wide)
+        return (1 << wide + bits) // upper, -((-1 << wide + bits) // lower)
+    if -x * 10 > (bits + 1) * 7:
+        return 0, 1
+    halvings = floor(-x).bit_length() + 1
+    precision = bits + 2 * halvings + 16 + bits.bit_length()
+    y = floor(-x * (1 << precision) / (1 << halvings))
+    term, total, count = 1 << precision, 0, 0
+    while term:
+        total += -term if count % 2 else term
+        count += 1
+        term = term * y // (count << precision)
+    enclosure = total - 2 * count - 2, total + 2 * count + 2
+    for _ in range(halvings):
+        enclosure = _product(precision, enclosure, enclosure)
+    spare = precision - bits
+    return enclosure[0] >> spare, min(1 << bits, -(-enclosure[1] >> spare))
+
+
+def exp_lower(x: Rational, bits: int = 64) -> Fraction:
+    """Return a fraction with denominator 2**bits that is at most exp(x), and close to it."""
+    return Fraction(exp_enclosure(x, bits)[0], 1 << bits)
+
+
+def exp_upper(x: Rational, bits: int = 64) -> Fraction:
+    """Return a fraction with denominator 2**bits that is at least exp(x), and close to it."""
+    return Fraction(exp_enclosure(x, bits)[1], 1 << bits)
+
+
+def _product(precision: int, left: Enclosure, right: Enclosure) -> Enclosure:
+    return left[0] * right[0] >> precision, -(-left[1] * right[1] >> precision)
+
+
+def products(precision: int, ratios: Iterable[Enclosure]) -> Iterator[Enclosure]:
+    """Yield enclosures of 1, r₁, r₁r₂, … in units of 2**-precision."""
+    return accumulate(ratios, partial(_product, precision), initial=(1 << precision,) * 2)
+
+
+class Inversion:
+    """Draws outcomes 0, 1, 2, … with probabilities proportional to weights known by enclosure.
+
+    `weigh(bits)` returns enclosures of the first weights in any common unit, and an upper bound
+    for the sum of those it left out (zero: none were). More bits must give tighter enclosures and
+    a smaller remainder; how tight decides the speed, never the distribution.
+    """
+
+    def __init__(self, weigh: Callable[[int], Weights]) -> None:
+        self._weigh = weigh
+        lower, upper, complete = self._thresholds(64)
+        widths = [high - low for low, high in zip(lower, upper, strict=True)]
+        if not complete:
+            widths[-1] = (1 << 64) - lower[-1]
+        self._lower = np.array([0, *lower], np.uint64)
+        self._width = np.array([0, *widths], np.uint64)
+
+    def _thresholds(self, bits: int) -> tuple[list[int], list[int], bool]:
+        """Bound 2**bits times the distribution function; a last value of 1 is left unsaid."""
+        weights, rest = self._weigh(bits)
+        lows = list(accumulate(low for low, _ in weights))
+        highs = list(accumulate(high for _, high in weights))
+        least, most = lows[-1], highs[-1] + rest
+        if rest == 0:
+            del lows[-1], highs[-1]
+        lower = [(low << bits) // most for low in lows]
+        upper = [-((-high << bits) // least) for high in highs]
+        return lower, upper, rest == 0
+
+    def draw(self, size: int, source: Randomness) -> Integers:
+        """Return `size` independent outcomes."""
+        words = source.words(size)
+        outcomes = np.searchsorted(self._lower, words, side="right") - 1
+        undecided = words - self._lower[outcomes] < self._width[outcomes]
+        for position in np.flatnonzero(undecided):
+            outcomes[position] = self._refine(int(words[position]), source)
+        return outcomes
+
+    def _refine(self, word: int, source: Randomness) -> int:
+        bits = 64
+        while True:
+            bits += 64
+            word = word << 64 | source.bits(64)
+            lower, upper, complete = self._thresholds(bits)
+            outcome = bisect_right(lower, word)
+            if outcome == 0 or (word >= upper[outcome - 1] and (complete or outcome < len(lower))):
+                return outcome
+
+
+class Categorical(Inversion):
+    """A prepared table of integer weights of any size: P[i] = weights[i] / sum(weights)."""
+
+    def __init__(self, weights: Iterable[int]) -> None:
+        exact = [index(weight) for weight in weights]
+        while exact and exact[-1] == 0:
+            exact.pop()
+        if not exact or min(exact) < 0:
+            raise ValueError("weights must be nonnegative integers, at least one of them positive")
+        super().__init__(lambda bits: ([(weight, weight) for weight in exact], 0))
+
+
+def categorical(weights: Iterable[int], size: int, source: Randomness) -> Integers:
+    """Draw indices with P[i] = weights[i] / sum(weights)."""
+    return Categorical(weights).draw(size, source)
+
+
+def bernoulli_exp(x: Rational, size: int, source: Randomness) -> Booleans:
+    """Draw booleans with P[True] = exp(-x), x ≥ 0."""
+    x = Fraction(x)
+    if x < 0:
+        raise ValueError(f"x must not be negative, not {float(x)}")
+    if x == 0:
+        return np.ones(size, np.bool_)
+    heads: Booleans = _coin(x).draw(size, source) == 0
+    return heads
+
+
+def geometric(x: Rational, size: int, source: Randomness) -> Integers:
+    """Draw n ≥ 0 with P[n] = (1 - q)·qⁿ, q = exp(-x).
+
+    Cut into binary digits, n has independent parts, since qⁿ factors over them: the part below
+    2**s has weights qⁿ, and n >> s is geometric with x·2**s.
+    """
+    x = _positive("x", x)
+    if x < Fraction(1, LARGEST_SCALE):
+        raise ValueError("scale (1/x) must be at most 2**50 for 64-bit noise")
+    total = np.zeros(size, np.int64)
+    for shift, digit in _digits(x):
+        part = digit.draw(size, source)
+        if size and int(part.max()) >= 1 << 62 - shift:
+            raise OverflowError("a geometric variable exceeds 64 bits")
+        total |= part << shift
+    return total
+
+
+def outlasts(x: Rational, times: Integers, source: Randomness) -> Booleans:
+    """Draw booleans with P[True] = exp(-x·times), element by element, times ≥ 0.
+
+    A geometric variable reaches `times` with that probability; the two are compared digit by
+    digit from the top, so the lower digits are drawn only where the higher ones tie.
+    """
+    result = np.ones(times.size, np.bool_)
+    ties = np.arange(times.size)
+    beyond = 63
+    for shift, digit in reversed(_digits(_positive("x", x))):
+        wanted = times[ties] >> shift & (1 << beyond - shift) - 1
+        part = digit.draw(ties.size, source)
+        result[ties] = part >= wanted
+        ties = ties[part == wanted]
+        beyond = shift
+    return result
+
+
+def discrete_laplace(scale: Rational, size: int, source: Randomness) -> Integers:
+    """Draw integers with P[n] ∝ exp(-|n|/scale).
+
+    A geometric g stands for n = g, or with odds q = exp(-1/scale) for n = -1-g.
+    """
+    x = 1 / _positive("scale", scale)
+    negative = _sign(x).draw(size, source)
+    return geometric(x, size, source) ^ -negative
+
+
+def truncated_laplace(epsilon: Rational, bound: int, size: int, source: Randomness) -> Integers:
+    """Draw from the discrete Laplace of scale 1/epsilon conditioned on |n| ≤ bound.
+
+    By rejection: from the uniform where the bound is narrow, else from the discrete Laplace. At
+    least one proposal in three is accepted.
+    """
+    x = _positive("epsilon", epsilon)
+    if bound < 0:
+        raise ValueError(f"bound must not be negative, not {bound}")
+
+    def uniform(missing: int) -> Integers:
+        proposal = source.integers(2 * bound + 1, missing) - bound
+        return proposal[outlasts(x, abs(proposal), source)]
+
+    def laplace(missing: int) -> Integers:
+        proposal = discrete_laplace(1 / x, missing, source)
+        return proposal[abs(proposal) <= bound]
+
+    return _fill(uniform if x * bound < 1 else laplace, size)
+
+
+def discrete_gaussian(sigma_squared: Rational, size: int, source: Randomness) -> Integers:
+    """Draw integers with P[n] ∝ exp(-n²/(2σ²)).
+
+    Zigzag order 0, -1, 1, -2, 2, … is cut into blocks of `width` magnitudes. A block is drawn by
+    the weight of its smallest magnitude m, a place in it uniformly, and n is kept with probability
+    exp(-(n² - m²)/(2σ²)): an integer number of rounds, each survived with exp(-1/(2σ²)).
+    """
+    variance = _positive("sigma_squared", sigma_squared)
+    if variance > LARGEST_VARIANCE:
+        raise ValueError("sigma_squared must be at most 2**60 for 64-bit noise")
+    log_width = max(0, isqrt(floor(variance)).bit_length() - 7)
+    width = 1 << log_width
+    rate = 1 / (2 * variance)
+    blocks = _half_gaussian(rate * width**2)
+
+    def propose(missing: int) -> Integers:
+        block = blocks.draw(missing, source)
+        if int(block.max()) >> 12:
+            raise OverflowError("a discrete Gaussian variable exceeds 64 bits")
+        place = (source.words(missing) >> np.uint64(63 - log_width)).astype(np.int64)
+        zigzag = block << log_width + 1 | place
+        value = zigzag >> 1 ^ -(zigzag & 1)
+        least, magnitude = block << log_width, abs(value)
+        return value[outlasts(rate, (magnitude - least) * (magnitude + least), source)]
+
+    return _fill(propose, size)
+
+
+def _positive(name: str, value: Rational) -> Fraction:
+    exact = Fraction(value)
+    if exact <= 0:
+        raise ValueError(f"{name} must be positive, not {value}")
+    return exact
+
+
+def _fill(propose: Callable[[int], Integers], size: int) -> Integers:
+    accepted = np.empty(size, np.int64)
+    filled = 0
+    while filled < size:
+        batch = propose(size - filled)
+        accepted[filled : filled + batch.size] = batch
+        filled += batch.size
+    return accepted
+
+
+def _negligible(bits: int) -> Fraction:
+    """Return a little more than the exponent at which exp(-x) falls below 2**-bits."""
+    return Fraction(7, 10) * (bits + 1)
+
+
+def _powers(x: Fraction, count: int | None, bits: int) -> Weights:
+    """Weigh n by exp(-x·n), for n < count or for every n."""
+    precision = bits + GUARD
+    q = exp_enclosure(-x, precision)
+    size = ceil(_negligible(bits) / x) if count is None else count
+    *weights, last = islice(products(precision, repeat(q)), size + 1)
+    return weights, _series(precision, last, q) if count is None else 0
+
+
+def _squares(x: Fraction, bits: int) -> Weights:
+    """Weigh n by exp(-x·n²)."""
+    precision = bits + GUARD
+    q, q2 = exp_enclosure(-x, precision), exp_enclosure(-2 * x, precision)
+    size = isqrt(ceil(_negligible(bits) / x)) + 1
+    ratios = (_product(precision, q, power) for power in products(precision, repeat(q2)))
+    *weights, last = islice(products(precision, ratios), size + 1)
+    return weights, _series(precision, last, exp_enclosure(-x * (2 * size + 1), precision))
+
+
+def _series(precision: int, first: Enclosure, ratio: Enclosure) -> int:
+    """Bound first·(1 + ratio + ratio² + …) from above."""
+    return -((-first[1] << precision) // ((1 << precision) - ratio[1]))
+
+
+def _heads(x: Fraction, bits: int) -> Weights:
+    precision = bits + GUARD
+    low, high = exp_enclosure(-x, precision)
+    one = 1 << precision
+    return [(low, high), (one - high, one - low)], 0
+
+
+@lru_cache(maxsize=128)
+def _digits(x: Fraction) -> tuple[tuple[int, Inversion], ...]:
+    """Return the parts of a geometric variable with their places, the lowest first.
+
+    The top part is unbounded, and as fine as a table of 2**TABLE_BITS outcomes allows.
+    """
+    top = max(0, (ceil(_negligible(64) / x) - 1).bit_length() - TABLE_BITS)
+    if top > 62:
+        raise ValueError(f"x = {float(x)} is too small for 64-bit noise")
+    starts = range(0, top, TABLE_BITS)
+    counts = [2 ** min(TABLE_BITS, top - start) for start in starts]
+    return tuple(
+        (shift, Inversion(partial(_powers, x * 2**shift, count)))
+        for shift, count in zip([*starts, top], [*counts, None], strict=True)
+    )
+
+
+@lru_cache(maxsize=128)
+def _half_gaussian(x: Fraction) -> Inversion:
+    return Inversion(partial(_squares, x))
+
+
+@lru_cache(maxsize=128)
+def _sign(x: Fraction) -> Inversion:
+    return Inversion(partial(_powers, x, 2))
+
+
+@lru_cache(maxsize=128)
+def _coin(x: Fraction) -> Inversion:
+    return Inversion(partial(_heads, x))

@@ -1,0 +1,76 @@
+"""Where random bits come from: the operating system, or a seed for tests and experiments."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+Integers = npt.NDArray[np.int64]
+
+
+class Randomness:
+    """A source of independent uniform 64-bit words, and exact uniform choices made of them.
+
+    Nothing is buffered, so a forked process never repeats its parent's words.
+    """
+
+    def __init__(self, words: Callable[[int], Words], *, secure: bool) -> None:
+        self._words = words
+        self.secure = secure
+
+    @classmethod
+    def system(cls) -> Randomness:
+        """Return the operating system's generator: the only source fit for a private release."""
+        return cls(lambda size: np.frombuffer(os.urandom(8 * size), np.uint64), secure=True)
+
+    @classmethod
+    def seeded(cls, insecure_seed: int) -> Randomness:
+        """Return a reproducible source, for tests and experiments; its releases are not private."""
+        return cls(np.random.Philox(insecure_seed).random_raw, secure=False)
+
+    def __repr__(self) -> str:
+        return f"Randomness(secure={self.secure})"
+
+    def words(self, size: int) -> Words:
+        """Return `size` independent uniform words."""
+        return self._words(size)
+
+    def bits(self, count: int) -> int:
+        """Return a uniform integer of `count` bits."""
+        size = -(-count // 64)
+        return int.from_bytes(self.words(size).tobytes(), "little") >> 64 * size - count
+
+    def below(self, bound: int) -> int:
+        """Return a uniform integer in [0, bound), of any size."""
+        if bound < 1:
+            raise ValueError(f"bound must be at least 1, not {bound}")
+        while (value := self.bits((bound - 1).bit_length())) >= bound:
+            pass
+        return value
+
+    def integers(self, bound: int, size: int) -> Integers:
+        """Return `size` independent uniform integers in [0, bound), bound ≤ 2⁶³.
+
+        Words in the last, incomplete run of `bound` values are drawn again.
+        """
+        if not 1 <= bound <= 1 << 63:
+            raise ValueError(f"bound must lie between 1 and 2**63, not {bound}")
+        last = np.uint64((1 << 64) - 1 - (1 << 64) % bound)
+        words = self.words(size)
+        while (outside := np.flatnonzero(words > last)).size:
+            words = words.copy()
+            words[outside] = self.words(outside.size)
+        return (words % np.uint64(bound)).astype(np.int64)
+
+    def permutation(self, size: int) -> Integers:
+        """Return a uniform ordering of 0 … size-1: that of random keys, redrawn on a tie."""
+        while True:
+            keys = self.words(size)
+            order = np.argsort(keys)
+            ranked = keys[order]
+            if not (ranked[1:] == ranked[:-1]).any():
+                return order.astype(np.int64)

@@ -1,0 +1,131 @@
+"""Release: an artefact that may leave, with the certificate that goes with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+from discreet.certificate import Certificate, certificate_path
+from discreet.log.variants import Variants
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.randomness import Randomness
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+
+@runtime_checkable
+class Document(Protocol):
+    """An artefact that is not a log and knows how to write itself, by suffix."""
+
+    kind: str
+    suffixes: tuple[str, ...]
+
+    def render(self, suffix: str) -> str:
+        """The text of the file."""
+
+
+Artefact: TypeAlias = "Variants | EventLog | Document"
+
+
+@dataclass(frozen=True)
+class Release:
+    """What leaves the house: artefact, guarantee, and how it was made. Nothing raw.
+
+    Everything in here is either drawn under the guarantee or follows from the parameters.
+    """
+
+    artefact: Any
+    guarantee: Guarantee
+    mechanism: str
+    parameters: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    seed: int | None = field(default=None, repr=False)
+
+    def log(self) -> EventLog:
+        """The release as an event log: fresh case ids in random order.
+
+        Variants have no times; they get plainly artificial ones (1970, a second per event).
+        """
+        from discreet.log.events import EventLog
+        from discreet.log.expand import expand
+
+        if isinstance(self.artefact, EventLog):
+            return self.artefact
+        if not isinstance(self.artefact, Variants):
+            raise TypeError(f"a {self.artefact.kind} is not a log; write it or use .artefact")
+        source = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
+        cases = self.artefact.cases
+        return expand(self.artefact, source.permutation(cases), _names(cases, source))
+
+    def describe(self) -> str:
+        """What was released, in a few words."""
+        if isinstance(self.artefact, Variants):
+            if not len(self.artefact):
+                return "empty: no variant passed; more cases or a larger budget would help"
+            return f"{self.artefact.cases:,} cases, {len(self.artefact):,} variants"
+        if isinstance(self.artefact, Document):
+            return f"a {self.artefact.kind}"
+        return f"{self.artefact.cases:,} cases, {self.artefact.events:,} events"
+
+    def certificate(self, content_sha256: str | None = None) -> Certificate:
+        """The certificate of this release; with a digest once the content is written."""
+        kind = "variants" if isinstance(self.artefact, Variants) else "log"
+        if isinstance(self.artefact, Document):
+            kind = self.artefact.kind
+        return Certificate(
+            guarantee=self.guarantee,
+            mechanism=self.mechanism,
+            parameters=self.parameters,
+            artefact=kind,
+            artificial_times=isinstance(self.artefact, Variants),
+            notes=self.notes,
+            content_sha256=content_sha256,
+        )
+
+    def write(self, path: str | Path) -> Certificate:
+        """Write the artefact, chosen by suffix, and `<name>.certificate.json` beside it.
+
+        Both files appear complete or not at all.
+        """
+        from discreet.log.digest import content_digest
+        from discreet.log.errors import LogError
+        from discreet.log.files import atomic_write
+        from discreet.log.writing import write_log
+
+        path = Path(path)
+        if isinstance(self.artefact, Document):
+            suffix = path.suffix.lower()
+            if suffix not in self.artefact.suffixes:
+                raise LogError(
+                    f"a {self.artefact.kind} is not written as {suffix or 'a file without suffix'}"
+                    f"; use one of {', '.join(self.artefact.suffixes)}"
+                )
+            content = self.artefact.render(suffix).encode()
+            certificate = self.certificate(_sha256(content))
+            with atomic_write(certificate_path(path)) as beside, atomic_write(path) as stream:
+                beside.write(certificate.to_file())
+                stream.write(content)
+        else:
+            log = self.log()
+            certificate = self.certificate(content_digest(log))
+            with atomic_write(certificate_path(path)) as beside:
+                beside.write(certificate.to_file())
+                write_log(log, path, attributes=certificate.log_attributes())
+        return certificate
+
+
+def _sha256(content: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()
+
+
+def _names(count: int, source: Randomness) -> list[str]:
+    """Random distinct names."""
+    while True:
+        text = source.words(count).tobytes().hex()
+        names = [text[i : i + 16] for i in range(0, len(text), 16)]
+        if len(set(names)) == count:
+            return names

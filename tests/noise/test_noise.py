@@ -1,0 +1,436 @@
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from discreet.privacy.noise import (
+    Categorical,
+    Inversion,
+    _coin,
+    _digits,
+    _half_gaussian,
+    _sign,
+    bernoulli_exp,
+    categorical,
+    discrete_gaussian,
+    discrete_laplace,
+    exp_enclosure,
+    exp_lower,
+    exp_upper,
+    geometric,
+    outlasts,
+    truncated_laplace,
+)
+from discreet.privacy.randomness import Randomness
+
+FALSE_ALARM = 1e-9
+DRAWS = 400_000
+SYSTEM = Randomness.system()
+LAST = 2**64 - 1
+
+
+class Scripted(Randomness):
+    """Replays the given words, and says how many are left."""
+
+    def __init__(self, *words):
+        self.queue = list(words)
+        super().__init__(self._next, secure=False)
+
+    def _next(self, size):
+        return np.array([self.queue.pop(0) for _ in range(size)], np.uint64)
+
+
+def exp_decimal(x, digits=120):
+    with localcontext() as context:
+        context.prec = digits
+        return (Decimal(Fraction(x).numerator) / Decimal(Fraction(x).denominator)).exp()
+
+
+def misfit(draws, weight, reach):
+    """Return the chi-square p-value of draws against weights on [-reach, reach].
+
+    Neighbouring outcomes are pooled into at most 300 cells, none expecting fewer than 50.
+    """
+    support = np.arange(-reach, reach + 1)
+    weights = weight(support.astype(float))
+    cumulative = np.cumsum(weights) / weights.sum()
+    smallest = max(1 / 300, 50 / draws.size)
+    edges, filled = [], 0.0
+    for value, share in zip(support, cumulative, strict=True):
+        if share - filled >= smallest and 1 - share >= smallest:
+            edges.append((value, share))
+            filled = share
+    places, shares = zip(*edges, strict=True)
+    observed = np.bincount(np.searchsorted(places, draws, "left"), minlength=len(edges) + 1)
+    expected = np.diff([0.0, *shares, 1.0]) * draws.size
+    assert expected.min() >= 50
+    return stats.chisquare(observed, expected).pvalue
+
+
+def laplace_misfit(draws, scale):
+    return misfit(draws, lambda n: np.exp(-abs(n) / scale), int(45 * scale) + 2)
+
+
+def gaussian_misfit(draws, sigma):
+    return misfit(draws, lambda n: np.exp(-(n**2) / (2 * sigma**2)), int(10 * sigma) + 2)
+
+
+def truncated_misfit(draws, epsilon, bound):
+    if abs(draws).max() > bound:
+        return 0.0
+    return misfit(draws, lambda n: np.exp(-abs(n) * epsilon), bound)
+
+
+# exponentials
+
+
+@given(
+    st.fractions(min_value=-500, max_value=60, max_denominator=10**12),
+    st.integers(min_value=1, max_value=300),
+)
+def test_exp_is_enclosed_tightly(x, bits):
+    lower, upper = exp_enclosure(x, bits)
+    truth = Fraction(exp_decimal(x, 300)) * 2**bits
+    slack = Fraction(1, 10**80)
+    assert lower * (1 - slack) <= truth <= upper * (1 + slack)
+    assert upper - lower <= 2
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 10**30), Fraction(1, 2), 1, 1.5, 500])
+def test_exp_bounds_point_outward(x):
+    assert exp_lower(x, 80) < exp_upper(x, 80)
+    assert exp_lower(x) * exp_lower(-x, 1000) < 1 < exp_upper(x) * exp_upper(-x, 1000)
+    assert exp_lower(0) == exp_upper(0) == 1
+
+
+# the thresholds behind every table, against an independent computation of the distribution
+
+
+def geometric_shares(x, count):
+    with localcontext() as context:
+        context.prec = 120
+        return [1 - exp_decimal(-Fraction(x) * (n + 1)) for n in range(count)]
+
+
+def assert_thresholds(table: Inversion, shares):
+    """Check that the table's thresholds enclose the distribution function, and closely."""
+    lower, upper, complete = table._thresholds(64)
+    assert len(lower) + complete == len(shares)
+    for low, high, share in zip(lower, upper, shares, strict=False):
+        assert low <= share * 2**64 <= high
+        assert high - low <= 2
+    if not complete:
+        assert (1 - shares[-1]) * 2**64 <= 1
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 150), Fraction(1, 7), 1.3, 60, 1000])
+def test_geometric_tables_enclose_the_distribution(x):
+    ((shift, table),) = _digits(Fraction(x))
+    assert shift == 0
+    assert_thresholds(table, geometric_shares(x, len(table._lower) - 1))
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 1000), Fraction(1, 10**9), Fraction(1, 2**40 - 1)])
+def test_digit_tables_enclose_their_distribution(x):
+    *digits, (top, unbounded) = _digits(x)
+    assert [shift for shift, _ in digits] == list(range(0, top, 13))
+    for shift, table in digits:
+        size = min(2**13, 2 ** (top - shift))
+        raw = geometric_shares(x * 2**shift, size)
+        assert_thresholds(table, [share / raw[-1] for share in raw])
+    assert_thresholds(unbounded, geometric_shares(x * 2**top, len(unbounded._lower) - 1))
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 2 * 64**2), Fraction(1, 200), Fraction(1, 2), 500])
+def test_half_gaussian_tables_enclose_the_distribution(x):
+    table = _half_gaussian(Fraction(x))
+    with localcontext() as context:
+        context.prec = 120
+        weights = [exp_decimal(-Fraction(x) * n * n) for n in range(3 * len(table._lower))]
+        shares = [part / sum(weights) for part in accumulate(weights)]
+        assert_thresholds(table, shares[: len(table._lower) - 1])
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 10**18), Fraction(1, 3), 1, 30, 1000])
+def test_two_way_tables_enclose_the_distribution(x):
+    with localcontext() as context:
+        context.prec = 1000
+        q = exp_decimal(-x, 1000)
+        assert_thresholds(_coin(Fraction(x)), [q, Decimal(1)])
+        assert_thresholds(_sign(Fraction(x)), [1 / (1 + q), Decimal(1)])
+
+
+@given(
+    st.lists(st.integers(min_value=0, max_value=10**30), min_size=1, max_size=20).filter(any),
+    st.integers(min_value=0, max_value=LAST),
+    st.integers(min_value=0, max_value=LAST),
+)
+def test_categorical_is_the_inverse_of_its_distribution(weights, word, more):
+    """Zero-padded to 128 bits and beyond, a word lands where exact arithmetic puts it."""
+    total = sum(weights)
+    table = Categorical(weights)
+    for first in {word, int(table._lower[word % len(table._lower)])}:
+        uniform = Fraction(first << 64 | more, 2**128)
+        shares = [Fraction(part, total) for part in accumulate(weights)]
+        expected = sum(share <= uniform for share in shares)
+        source = Scripted(first, more, 0, 0, 0, 0, 0)
+        assert table.draw(1, source).tolist() == [expected]
+
+
+# words that fall between the bounds of a threshold
+
+
+def test_an_undecided_word_is_extended_until_decided():
+    third = 2**64 // 3
+    table = Categorical([1, 2])
+    assert table.draw(2, Scripted(third - 1, third + 1)).tolist() == [0, 1]
+    assert table.draw(1, Scripted(third, 0)).tolist() == [0]
+    assert table.draw(1, Scripted(third, LAST)).tolist() == [1]
+    source = Scripted(third, third, third, third + 1, 77)
+    assert table.draw(1, source).tolist() == [1]
+    assert source.queue == [77]
+
+
+def test_a_dyadic_threshold_is_decided_at_once():
+    source = Scripted(2**63 - 1, 2**63)
+    assert Categorical([3, 3]).draw(2, source).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 50), 1, 200])
+def test_the_tail_of_a_geometric_is_reached(x):
+    """Where 1 - U = 2**-k the outcome is the whole part of k·ln 2 / x."""
+    ((_, table),) = _digits(Fraction(x))
+    for ones in (1, 2, 3):
+        expected = int(Fraction(Decimal(2).ln()) * (64 * ones + 1) / Fraction(x))
+        words = [LAST] * ones + [2**63] + [0] * 5
+        assert table.draw(1, Scripted(*words)).tolist() == [expected]
+
+
+def test_the_tail_of_a_gaussian_is_reached():
+    table = _half_gaussian(Fraction(1, 2))
+    weights = [exp_decimal(-Fraction(n * n, 2)) for n in range(60)]
+    with localcontext() as context:
+        context.prec = 120
+        uniform = 1 - Decimal(2) ** -128
+        shares = [part / sum(weights) for part in accumulate(weights)]
+    expected = sum(share <= uniform for share in shares)
+    assert expected > len(table._lower) - 1
+    assert table.draw(1, Scripted(LAST, LAST, 0, 0, 0)).tolist() == [expected]
+
+
+def test_a_coin_of_vanishing_probability_can_still_fall():
+    below = [0] * 23 + [1]
+    assert bernoulli_exp(1000, 1, Scripted(*below)).tolist() == [True]
+    assert bernoulli_exp(1000, 1, Scripted(0, 1, 1)).tolist() == [False]
+
+
+def test_outlasting_is_decided_by_the_lowest_digit_on_a_tie():
+    x = Fraction(1, 10**6)
+    times = np.array([geometric(x, 1, Scripted(*[2**62] * 9))[0]])
+    assert outlasts(x, times, Scripted(*[2**62] * 9)).tolist() == [True]
+    assert outlasts(x, times + 1, Scripted(*[2**62] * 9)).tolist() == [False]
+    assert outlasts(x, times - 1, Scripted(*[2**62] * 9)).tolist() == [True]
+
+
+# draws
+
+
+@pytest.mark.parametrize("scale", [0.3, 1, Fraction(10, 3), 100, 1000])
+def test_laplace_has_its_distribution(scale):
+    assert laplace_misfit(discrete_laplace(scale, DRAWS, SYSTEM), float(scale)) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("scale", [1, 100])
+def test_a_laplace_scale_wrong_by_three_percent_is_noticed(scale):
+    for wrong in (Fraction(97, 100), Fraction(103, 100)):
+        draws = discrete_laplace(scale * wrong, DRAWS, SYSTEM)
+        assert laplace_misfit(draws, scale) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1, 10, 127, 128, 1000])
+def test_gaussian_has_its_distribution(sigma):
+    draws = discrete_gaussian(Fraction(sigma) ** 2, DRAWS, SYSTEM)
+    assert gaussian_misfit(draws, sigma) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("sigma", [1, 300])
+def test_a_gaussian_scale_wrong_by_three_percent_is_noticed(sigma):
+    for wrong in (Fraction(97, 100), Fraction(103, 100)):
+        draws = discrete_gaussian((sigma * wrong) ** 2, DRAWS, SYSTEM)
+        assert gaussian_misfit(draws, sigma) < FALSE_ALARM
+
+
+def test_neighbouring_integers_differ_as_they_should():
+    """A low digit of the wrong weight hides from wide cells, not from residues."""
+    draws = discrete_gaussian(2**40, DRAWS, SYSTEM)
+    assert stats.chisquare(np.bincount(draws % 16)).pvalue > FALSE_ALARM
+    draws = discrete_laplace(2**20, DRAWS, SYSTEM)
+    assert stats.chisquare(np.bincount(draws % 16)).pvalue > FALSE_ALARM
+    draws = discrete_gaussian(300**2, DRAWS, SYSTEM)
+    assert stats.chisquare(np.bincount(draws % 16)).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "bound"), [(1, 5), (1, 1), (0.5, 9), (Fraction(1, 100), 3), (0.01, 300), (9, 2)]
+)
+def test_truncated_laplace_has_its_distribution(epsilon, bound):
+    draws = truncated_laplace(epsilon, bound, DRAWS, SYSTEM)
+    weights = np.exp(-abs(np.arange(-bound, bound + 1)) * float(epsilon))
+    expected = weights / weights.sum() * DRAWS
+    observed = np.bincount(draws + bound, minlength=2 * bound + 1)
+    usual = expected >= 20
+    observed = [*observed[usual], observed[~usual].sum()]
+    expected = [*expected[usual], expected[~usual].sum()]
+    pairs = [(o, e) for o, e in zip(observed, expected, strict=True) if e]
+    assert stats.chisquare(*zip(*pairs, strict=True)).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize(("epsilon", "bound"), [(1, 5), (Fraction(1, 100), 3)])
+def test_a_bound_off_by_one_is_noticed(epsilon, bound):
+    right = truncated_laplace(epsilon, bound, DRAWS, SYSTEM)
+    assert truncated_misfit(right, float(epsilon), bound) > FALSE_ALARM
+    for wrong in (bound - 1, bound + 1):
+        draws = truncated_laplace(epsilon, wrong, DRAWS, SYSTEM)
+        assert truncated_misfit(draws, float(epsilon), bound) < FALSE_ALARM
+
+
+def test_a_bound_of_zero_leaves_no_noise():
+    assert not truncated_laplace(1, 0, 100, SYSTEM).any()
+
+
+def test_geometric_has_its_distribution():
+    for x in (2, Fraction(1, 3), Fraction(1, 5000)):
+        draws = geometric(x, DRAWS, SYSTEM)
+        q = float(exp_lower(-x))
+        signed = misfit(draws, lambda n, q=q: q**n * (n >= 0), int(45 / x) + 2)
+        assert signed > FALSE_ALARM
+        wrong = geometric(x * Fraction(103, 100), DRAWS, SYSTEM)
+        assert misfit(wrong, lambda n, q=q: q**n * (n >= 0), int(45 / x) + 2) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 2**61), Fraction(1, 10**6), Fraction(1, 3), 2])
+def test_outlasting_has_its_probability(x):
+    times = [0, 1, int(1 / (3 * x)), int(1 / x), int(Fraction(5, 2) / x)]
+    for count in times:
+        heads = outlasts(x, np.full(DRAWS, count), SYSTEM)
+        expected = float(exp_lower(-x * count))
+        assert stats.binomtest(int(heads.sum()), DRAWS, expected).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("x", [0, Fraction(1, 1000), 0.25, 1, 7, 10**6])
+def test_coin_has_its_probability(x):
+    heads = int(bernoulli_exp(x, DRAWS, SYSTEM).sum())
+    assert stats.binomtest(heads, DRAWS, float(exp_lower(-x))).pvalue > FALSE_ALARM
+
+
+def test_categorical_has_its_distribution():
+    weights = [0, 5, 10**40, 0, 3 * 10**40, 10**39, 0]
+    counts = np.bincount(categorical(weights, DRAWS, SYSTEM), minlength=7)
+    assert counts[[0, 1, 3, 6]].tolist() == [0] * 4
+    expected = np.array([10, 30, 1]) / 41 * DRAWS
+    assert stats.chisquare(counts[[2, 4, 5]], expected).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("distribution", ["laplace", "gaussian"])
+@pytest.mark.parametrize("scale", [2.0, 150.0])
+def test_draws_agree_with_opendp(distribution, scale):
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    size = 50_000
+    space = dp.vector_domain(dp.atom_domain(T=int))
+    if distribution == "laplace":
+        other = dp.m.make_laplace(space, dp.l1_distance(T=int), scale=scale)
+        draw = partial(discrete_laplace, size=size, source=SYSTEM)
+        wrong = draw(scale * 1.1)
+        ours = draw(scale)
+    else:
+        other = dp.m.make_gaussian(space, dp.l2_distance(T=float), scale=scale)
+        draw = partial(discrete_gaussian, size=size, source=SYSTEM)
+        wrong = draw((scale * 1.1) ** 2)
+        ours = draw(scale**2)
+    theirs = np.array(other([0] * size))
+    edges = np.unique(np.quantile(theirs, np.linspace(0.02, 0.98, 40)).astype(int))
+
+    def difference(draws):
+        cells = [np.bincount(np.searchsorted(edges, d), minlength=edges.size + 1) for d in draws]
+        return stats.chi2_contingency(cells).pvalue
+
+    assert difference([ours, theirs]) > FALSE_ALARM
+    assert difference([wrong, theirs]) < FALSE_ALARM
+
+
+# extremes
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e9, 2**50])
+def test_extreme_scales_have_the_right_spread(scale):
+    draws = discrete_laplace(scale, 100_000, SYSTEM)
+    assert np.median(abs(draws)) == pytest.approx(int(scale * np.log(2)), rel=0.05)
+    if scale < 2**30:
+        draws = discrete_gaussian(Fraction(scale) ** 2, 100_000, SYSTEM)
+        assert np.median(abs(draws)) == pytest.approx(int(scale * 0.6745), rel=0.05)
+
+
+def test_sizes_and_types():
+    for size in (0, 1, 3):
+        for draws in (
+            discrete_laplace(1, size, SYSTEM),
+            discrete_gaussian(1, size, SYSTEM),
+            truncated_laplace(1, 3, size, SYSTEM),
+            geometric(Fraction(1, 10**5), size, SYSTEM),
+            categorical([1, 2], size, SYSTEM),
+        ):
+            assert draws.shape == (size,)
+            assert draws.dtype == np.int64
+        assert bernoulli_exp(1, size, SYSTEM).dtype == np.bool_
+
+
+def test_a_seed_repeats_the_noise():
+    for draw in (partial(discrete_laplace, 30), partial(discrete_gaussian, 10**5)):
+        first, again, other = (draw(99, Randomness.seeded(seed)) for seed in (1, 1, 2))
+        assert (first == again).all()
+        assert (first != other).any()
+
+
+@pytest.mark.parametrize("bad", [0, -1, Fraction(-1, 3), 0.0])
+def test_scales_must_be_positive(bad):
+    for draw in (
+        discrete_laplace,
+        discrete_gaussian,
+        geometric,
+        lambda x, size, source: truncated_laplace(x, 3, size, source),
+        lambda x, size, source: outlasts(x, np.zeros(size, np.int64), source),
+    ):
+        with pytest.raises(ValueError, match="must be positive"):
+            draw(bad, 1, SYSTEM)
+
+
+def test_what_64_bits_cannot_hold_is_refused():
+    with pytest.raises(ValueError, match=r"2\*\*50"):
+        discrete_laplace(2**50 + 1, 1, SYSTEM)
+    with pytest.raises(ValueError, match=r"2\*\*60"):
+        discrete_gaussian(2**60 + 1, 1, SYSTEM)
+    with pytest.raises(ValueError, match="too small"):
+        outlasts(Fraction(1, 2**80), np.ones(1, np.int64), SYSTEM)
+    with pytest.raises(ValueError, match="negative"):
+        bernoulli_exp(-1, 1, SYSTEM)
+    with pytest.raises(ValueError, match="negative"):
+        truncated_laplace(1, -1, 1, SYSTEM)
+
+
+@pytest.mark.parametrize("weights", [[], [0, 0], [1, -1]])
+def test_weights_must_make_a_distribution(weights):
+    with pytest.raises(ValueError, match="weights"):
+        categorical(weights, 1, SYSTEM)
+
+
+def test_float_weights_are_refused():
+    with pytest.raises(TypeError):
+        categorical([0.5, 0.5], 1, SYSTEM)
