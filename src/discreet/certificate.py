@@ -175,11 +175,11 @@ def _inside(path: Path) -> tuple[Certificate | None, str]:
     """The certificate embedded in a log file, if any, and the digest of the file's content."""
     from discreet.log.digest import content_digest
     from discreet.log.errors import LogError
-    from discreet.log.reading import LOG_SUFFIXES, read_log
+    from discreet.log.reading import SUFFIXES, read_log
 
     if not path.is_file():
         raise LogError(f"{path} is not a file; name the released file")
-    if not path.name.lower().endswith(LOG_SUFFIXES):
+    if not path.name.lower().endswith(SUFFIXES):
         return None, hashlib.sha256(path.read_bytes()).hexdigest()
     log = read_log(path, allow_empty=True)
     text = log.attributes.get("dp:certificate")

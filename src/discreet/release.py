@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
@@ -24,6 +25,25 @@ class Document(Protocol):
 
     def render(self, suffix: str) -> str:
         """The text of the file."""
+
+
+LOG_SUFFIXES = (".xes", ".xes.gz", ".csv", ".csv.gz", ".parquet")
+
+
+def check_target(path: Path, suffixes: tuple[str, ...] = LOG_SUFFIXES) -> None:
+    """Refuse a file that could not be written, before anything is read or spent."""
+    from discreet.log.errors import LogError
+
+    if not path.name.lower().endswith(suffixes):
+        raise LogError(
+            f"{path.name} cannot be written; use a name that ends in {', '.join(suffixes)}"
+        )
+    if path.is_dir():
+        raise LogError(f"{path} is a folder; name a file")
+    if not path.parent.is_dir():
+        raise LogError(f"there is no folder {path.parent}; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise LogError(f"no permission to write in {path.parent}")
 
 
 Artefact: TypeAlias = "Variants | EventLog | Document"
@@ -90,19 +110,13 @@ class Release:
         Both files appear complete or not at all.
         """
         from discreet.log.digest import content_digest
-        from discreet.log.errors import LogError
         from discreet.log.files import atomic_write
         from discreet.log.writing import write_log
 
         path = Path(path)
         if isinstance(self.artefact, Document):
-            suffix = path.suffix.lower()
-            if suffix not in self.artefact.suffixes:
-                raise LogError(
-                    f"a {self.artefact.kind} is not written as {suffix or 'a file without suffix'}"
-                    f"; use one of {', '.join(self.artefact.suffixes)}"
-                )
-            content = self.artefact.render(suffix).encode()
+            check_target(path, self.artefact.suffixes)
+            content = self.artefact.render(path.suffix.lower()).encode()
             certificate = self.certificate(_sha256(content))
             with atomic_write(certificate_path(path)) as beside, atomic_write(path) as stream:
                 beside.write(certificate.to_file())

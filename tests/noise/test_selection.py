@@ -83,7 +83,7 @@ def test_choices_agree_with_opendp(choose):
     space = dp.vector_domain(dp.atom_domain(T=int))
     measure = dp.max_divergence() if choose is noisy_max else dp.zero_concentrated_divergence()
     other = dp.m.make_noisy_max(space, dp.linf_distance(T=int), measure, scale=3.0)
-    size = 8_000
+    size = 4_000
     theirs = np.bincount([other(scores) for _ in range(size)], minlength=4)
     ours = [choose(scores, 1, Fraction(3, 2), False, SYSTEM) for _ in range(size)]
     table = [theirs, np.bincount(ours, minlength=4)]

@@ -65,7 +65,12 @@ def _parameter_keywords() -> list[inspect.Parameter]:
         if len(owners[name]) < len(mechanism_names()):
             text += f" — {', '.join(owners[name])}"
         keywords.append(
-            _keyword(name, parameter.type, help=text, panel="The mechanism's parameters")
+            _keyword(
+                name,
+                str if parameter.type is tuple else parameter.type,
+                help=text,
+                panel="The mechanism's parameters",
+            )
         )
     return keywords
 

@@ -42,11 +42,11 @@ def release(
       discreet release log.csv -o shared.csv --case patient --activity step --timestamp at
       discreet release log.xes -o shared.xes --individual case:person --cases-per-individual 3
     """
-    from discreet.log.writing import check_target
     from discreet.mechanisms.registry import mechanism as build
+    from discreet.release import check_target
 
     chosen = build(mechanism, **given_parameters(values))
-    check_target(output)
+    check_target(output, chosen.suffixes)
     promise = chosen.guarantee()
     events = read(log, values)
     with stage(f"releasing with {mechanism}"):

@@ -28,7 +28,8 @@ def sample(
       discreet sample loans --cases 500 --seed 7 -o loans.csv
     """
     from discreet.log.samples import sample_log
-    from discreet.log.writing import check_target, write_log
+    from discreet.log.writing import write_log
+    from discreet.release import check_target
 
     check_target(output)
     with stage(f"making {cases} cases of {name}"):

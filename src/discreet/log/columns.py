@@ -12,11 +12,11 @@ from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME
 USUAL: Mapping[str, tuple[str, ...]] = {
     CASE: (
         CASE, "case id", "case key", "case identifier", "case number", "case", "trace id",
-        "trace", "case name", "process instance", "instance id", "case concept name", "caseid (case)",
+        "trace", "case name", "process instance", "instance id",
     ),
     ACTIVITY: (
         ACTIVITY, "activity", "activity id", "activity en", "activity name", "event name",
-        "task", "task name", "event", "action", "step", "activity (activity)", "label",
+        "task", "task name", "event", "action", "step", "label",
     ),
     TIME: (
         TIME, "timestamp", "complete timestamp", "end timestamp", "event time", "time",
@@ -24,8 +24,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         "date time", "date", "start timestamp", "start time",
     ),
     LIFECYCLE: (
-        LIFECYCLE, "lifecycle", "lifecycle id", "lifecycle transition", "transition",
-        "event type", "life cycle",
+        LIFECYCLE, "lifecycle", "lifecycle id", "transition", "event type",
     ),
 }  # fmt: skip
 

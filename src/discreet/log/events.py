@@ -134,7 +134,8 @@ class EventLog:
                 "this log has no individual column; name one when reading it "
                 "(individual=..., on the command line --individual COLUMN)"
             )
-        codes = _by_appearance(self.table[self.individual].cast(pl.String).fill_null("")[self.order])
+        people = self.table[self.individual].cast(pl.String).fill_null("")
+        codes = _by_appearance(people[self.order])
         first = codes[self.offsets[:-1]]
         mixed = np.repeat(first, np.diff(self.offsets)) != codes
         if mixed.any():
@@ -161,7 +162,7 @@ def _by_appearance(values: pl.Series) -> npt.NDArray[np.int64]:
     ranks = values.to_frame("value").select(
         (pl.col("value").cast(pl.String).rank("dense") - 1).alias("rank")
     )["rank"]
-    codes = ranks.to_numpy().astype(np.int64)
+    codes: npt.NDArray[np.int64] = ranks.to_numpy().astype(np.int64)
     _, first = np.unique(codes, return_index=True)
     position = np.empty(len(first), dtype=np.int64)
     position[np.argsort(first)] = np.arange(len(first))

@@ -131,9 +131,7 @@ def _by_shape(values: pl.Series, timezone: str) -> pl.Series:
         pl.col("part").str.head(9).fill_null("0"),
     )
     zone = pl.col("zone").str.replace("(?i)^(Z|UTC|GMT)$", "+00:00")
-    stamps = parts.select(
-        stamp.alias("local"), pl.concat_str(stamp, zone).alias("zoned")
-    )
+    stamps = parts.select(stamp.alias("local"), pl.concat_str(stamp, zone).alias("zoned"))
     local = _localised(_parse(stamps["local"], _XES[:-3], zoned=False), timezone)
     zoned = _parse(stamps["zoned"], _XES, zoned=True)
     return pl.select(pl.when(parts["zone"].is_null()).then(local).otherwise(zoned)).to_series()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,8 @@ class Variants:
         for length in np.unique(lengths):
             cases = np.flatnonzero(lengths == length)
             if length == 0:
-                positions, inverse, count = cases[:1], np.zeros(len(cases), int), [len(cases)]
+                positions, inverse = cases[:1], np.zeros(len(cases), dtype=np.int64)
+                count = np.array([len(cases)])
             else:
                 rows = np.ascontiguousarray(wide[offsets[cases][:, None] + np.arange(length)])
                 keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * int(length)))).ravel()
@@ -149,7 +151,7 @@ class Variants:
     def _canonical_order(self) -> npt.NDArray[np.int64]:
         wide = self.codes.astype(">u4").tobytes()
         bounds = (4 * self.offsets).tolist()
-        keys = [wide[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        keys = [wide[a:b] for a, b in pairwise(bounds)]
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
     def __repr__(self) -> str:

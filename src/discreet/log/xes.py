@@ -8,6 +8,7 @@ from typing import Literal
 from discreet.log.errors import LogError
 from discreet.log.files import opened
 from discreet.log.source import Source
+from discreet.log.xes_content import Content
 from discreet.log.xes_plain import NotPlain, read_plain
 from discreet.log.xes_strict import read_strict
 
@@ -24,17 +25,26 @@ def read_xes(
     dropped from traces and events. Traces without events are dropped. Declared defaults
     (globals) are not filled in.
     """
-    if engine == "auto":
-        try:
-            with opened(path) as stream:
-                content = read_plain(stream, path.name)
-            return content.source(path.name, timezone, by_trace=by_trace, merge=merge)
-        except (NotPlain, LogError):
-            pass  # the strict reader either reads it or says where it is wrong
+    content = _read_plain(path) if engine == "auto" else None
+    if content is None:
+        content = _read_strict(path)
+    return content.source(timezone, by_trace=by_trace, merge=merge)
+
+
+def _read_plain(path: Path) -> Content | None:
+    try:
+        with opened(path) as stream:
+            content = read_plain(stream, path.name)
+    except NotPlain:
+        return None
+    content.lines = lambda: _read_strict(path).lines()
+    return content
+
+
+def _read_strict(path: Path) -> Content:
     with opened(path) as stream:
-        _check_begin(stream.peek(256) if hasattr(stream, "peek") else b"<", path)
-        content = read_strict(stream, path.name)
-    return content.source(path.name, timezone, by_trace=by_trace, merge=merge)
+        _check_begin(stream.peek(256), path)  # type: ignore[attr-defined]
+        return read_strict(stream, path.name)
 
 
 def _check_begin(begin: bytes, path: Path) -> None:

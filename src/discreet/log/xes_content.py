@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -28,6 +29,13 @@ class Cells(NamedTuple):
     texts: pl.Series
 
 
+class Lines(NamedTuple):
+    """The line on which each event and each trace begins."""
+
+    of_events: Sequence[int]
+    of_traces: Sequence[int]
+
+
 Columns = dict[str, list[Cells]]
 
 
@@ -35,29 +43,29 @@ Columns = dict[str, list[Cells]]
 class Content:
     """Everything that a reader found: attributes by level and key, and which trace holds what."""
 
+    file: str
     events: int = 0
     traces: int = 0
     trace_of_event: list[Ints] = field(default_factory=list)
     of_events: Columns = field(default_factory=lambda: defaultdict(list))
     of_traces: Columns = field(default_factory=lambda: defaultdict(list))
     of_log: list[Attribute] = field(default_factory=list)
-    event_lines: Ints | None = None
-    trace_lines: Ints | None = None
+    lines: Callable[[], Lines] = lambda: Lines((), ())
 
     def add(self, *, of_event: bool, key: str, cells: Cells) -> None:
         """Add values of one attribute of events or of traces."""
         columns = self.of_events if of_event else self.of_traces
         columns[key].append(cells)
         if len(columns) > MAX_COLUMNS:
-            raise LogError(f"the log has more than {MAX_COLUMNS} different attributes")
+            raise LogError(f"{self.file} has more than {MAX_COLUMNS} different attributes")
 
-    def source(self, name: str, timezone: str, *, by_trace: bool, merge: bool) -> Source:
+    def source(self, timezone: str, *, by_trace: bool, merge: bool) -> Source:
         """The events as a table. With `by_trace`, a trace is a case and needs its own name."""
         if self.events == 0:
-            raise LogError(f"{name} has no events; there is nothing to release")
+            raise LogError(f"{self.file} has no events; there is nothing to release")
         trace = np.concatenate(self.trace_of_event)
         if by_trace:
-            self._check_names(name, np.unique(trace), merge=merge)
+            self._check_names(np.unique(trace), merge=merge)
         columns: dict[str, pl.Series] = {}
         for key, found in self.of_traces.items():
             whole = _column(found, self.traces, _kept_as_text(f"case:{key}"), timezone)
@@ -65,50 +73,39 @@ class Content:
         for key, found in self.of_events.items():
             fresh = _column(found, self.events, _kept_as_text(key), timezone)
             columns[key] = _coalesced(columns[key], fresh) if key in columns else fresh
-        table = pl.DataFrame({key: columns[key] for key in sorted(columns)})
-        return Source(name, table, self._place(trace), as_mapping(tuple(self.of_log)))
+        table = pl.DataFrame({key: columns[key] for key in sorted(columns)}).rechunk()
+        return Source(self.file, table, self._place, as_mapping(tuple(self.of_log)))
 
-    def _check_names(self, file: str, used: Ints, *, merge: bool) -> None:
-        empty = pl.Series([None], dtype=pl.String).new_from_index(0, self.traces)
+    def _check_names(self, used: Ints, *, merge: bool) -> None:
         found = self.of_traces.get("concept:name")
-        names = _column(found, self.traces, True, "UTC") if found else empty
-        ids = names.gather(used)
+        if found is None:
+            raise self._unnamed(int(used[0]))
+        ids = _column(found, self.traces, True, "UTC").gather(used)
         if ids.null_count():
-            first = int(used[int(ids.is_null().arg_max() or 0)])
-            raise LogError(
-                f"{file}: trace {first + 1}{self._line(self.trace_lines, first)} has no "
-                "concept:name; give every trace one, or name the event attribute that "
-                "identifies the case with case="
-            )
+            raise self._unnamed(int(used[int(ids.is_null().arg_max() or 0)]))
         if merge or ids.n_unique() == len(ids):
             return
         again = int(ids.is_first_distinct().arg_min() or 0)
         before = int((ids == ids[again]).arg_max() or 0)
+        lines = self.lines().of_traces
         raise LogError(
-            f"{file}: traces {used[before] + 1} and {used[again] + 1}"
-            f"{self._line(self.trace_lines, int(used[again]))} have the same concept:name "
+            f"{self.file}: traces {used[before] + 1} and {used[again] + 1} (lines "
+            f"{lines[used[before]]} and {lines[used[again]]}) have the same concept:name "
             f"{ids[again]!r}; rename one, or read them as one case with duplicates='merge'"
         )
 
-    def _place(self, trace: Ints) -> _Place:
-        return _Place(trace, self.event_lines)
+    def _unnamed(self, trace: int) -> LogError:
+        return LogError(
+            f"{self.file}: trace {trace + 1} (line {self.lines().of_traces[trace]}) has no "
+            "concept:name; give every trace one, or name the event attribute that identifies "
+            "the case with case="
+        )
 
-    @staticmethod
-    def _line(lines: Ints | None, index: int) -> str:
-        return "" if lines is None else f" (line {lines[index]})"
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Says where an event stands."""
-
-    trace: Ints
-    lines: Ints | None
-
-    def __call__(self, event: int) -> str:
-        inside = event - int(np.searchsorted(self.trace, self.trace[event]))
-        line = "" if self.lines is None else f" (line {self.lines[event]})"
-        return f"event {inside + 1} of trace {self.trace[event] + 1}{line}"
+    def _place(self, event: int) -> str:
+        trace = np.concatenate(self.trace_of_event)
+        inside = event - int(np.searchsorted(trace, trace[event])) + 1
+        line = self.lines().of_events[event]
+        return f"event {inside} of trace {trace[event] + 1} (line {line})"
 
 
 def _kept_as_text(column: str) -> bool:
@@ -117,6 +114,7 @@ def _kept_as_text(column: str) -> bool:
 
 def _column(found: list[Cells], height: int, as_text: bool, timezone: str) -> pl.Series:
     """One column of all values of a key; the last one counts where a row repeats the key."""
+    found = sorted(found, key=lambda cells: cells.type)
     types = {cells.type for cells in found}
     rows = np.concatenate([cells.rows for cells in found])
     values = pl.concat([cells.texts for cells in found])
@@ -125,11 +123,7 @@ def _column(found: list[Cells], height: int, as_text: bool, timezone: str) -> pl
     if len(rows) == height and np.array_equal(rows, np.arange(height)):
         return values
     source = np.full(height, -1, dtype=np.int64)
-    if len(found) > 1 and len(types) > 1:
-        order = np.argsort(rows, kind="stable")
-        source[rows[order]] = order
-    else:
-        source[rows] = np.arange(len(rows))
+    source[rows] = np.arange(len(rows))
     picks = pl.Series(source)
     return values.gather(picks.set(picks < 0, None))
 
@@ -165,5 +159,3 @@ def _coalesced(of_trace: pl.Series, of_event: pl.Series) -> pl.Series:
     if of_trace.dtype != of_event.dtype:
         of_trace, of_event = of_trace.cast(pl.String), of_event.cast(pl.String)
     return of_trace.zip_with(of_trace.is_not_null(), of_event)
-
-

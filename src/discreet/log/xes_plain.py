@@ -40,7 +40,7 @@ _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _TRACE, _EVENT = 2, 3
 
 
-class NotPlain(Exception):
+class NotPlain(Exception):  # noqa: N818
     """The file has something that this reader does not know; it need not be wrong."""
 
 
@@ -56,7 +56,7 @@ class _Markup(NamedTuple):
 
 def read_plain(stream: BinaryIO, name: str) -> Content:
     """Read a plain XES document; raise NotPlain if it is not proven to be one."""
-    content = Content()
+    content = Content(name)
     frame = bytearray()
     for part, is_body in _parts(stream):
         if is_body:
@@ -107,7 +107,7 @@ def _outline(frame: bytes, name: str) -> Parser:
         found = outline.close()
     except LogError:
         raise NotPlain from None
-    if found.traces != 1 or (outline.encoding or "utf-8").lower() not in ("utf-8", "us-ascii"):
+    if found.traces != 1 or (outline.encoding or "UTF-8").upper() != "UTF-8":
         raise NotPlain
     return outline
 
@@ -148,7 +148,7 @@ def _add_block(content: Content, block: bytes) -> None:
     type_names = sorted(set(types))
     type_of = np.array([type_names.index(type) for type in types])[which]
     group = (key_of * len(type_names) + type_of) * 2 + (level == _EVENT)
-    for code in np.unique(group).tolist():
+    for code in np.flatnonzero(np.bincount(group)).tolist():
         at = np.flatnonzero(group == code)
         of_event = bool(code % 2)
         rows = content.events + events[at] if of_event else content.traces + traces[at]

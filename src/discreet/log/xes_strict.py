@@ -12,7 +12,7 @@ import polars as pl
 from discreet.log.attributes import Attribute, Value
 from discreet.log.errors import LogError
 from discreet.log.times import to_instants
-from discreet.log.xes_content import TYPES, Cells, Content
+from discreet.log.xes_content import TYPES, Cells, Content, Lines
 
 MAX_DEPTH = 100
 _BLOCK = 1 << 20
@@ -37,7 +37,7 @@ class Parser:
     def __init__(self, name: str) -> None:
         self.name = name
         self.encoding: str | None = None
-        self.content = Content()
+        self.content = Content(name)
         self._expat = parser = expat.ParserCreate()
         parser.ordered_attributes = True
         parser.StartElementHandler = self._start
@@ -74,8 +74,8 @@ class Parser:
         content = self.content
         content.events, content.traces = len(self._trace_of_event), len(self._trace_lines)
         content.trace_of_event = [np.array(self._trace_of_event, dtype=np.int64)]
-        content.event_lines = np.array(self._event_lines, dtype=np.int64)
-        content.trace_lines = np.array(self._trace_lines, dtype=np.int64)
+        lines = Lines(self._event_lines, self._trace_lines)
+        content.lines = lambda: lines
         return content
 
     def _start(self, name: str, pairs: list[str]) -> None:

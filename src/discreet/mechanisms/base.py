@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,7 +13,7 @@ from discreet.mechanisms.parameters import Parameter, ParameterError, declared, 
 from discreet.privacy.conversion import per_case
 from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.randomness import Randomness
-from discreet.release import Artefact, Release
+from discreet.release import LOG_SUFFIXES, Artefact, Release
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -49,6 +50,8 @@ class Mechanism(ABC):
     """Where it was published."""
     returns: ClassVar[str]
     """What kind of artefact comes out."""
+    suffixes: ClassVar[tuple[str, ...]] = LOG_SUFFIXES
+    """How the file may end that it is written to."""
 
     epsilon: float = parameter(
         1.0,
@@ -141,6 +144,10 @@ class Mechanism(ABC):
     @abstractmethod
     def _draw(self, log: EventLog, source: Randomness) -> Artefact:
         """The artefact, with all randomness from `source`."""
+
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Artefact]:
+        """As many independent artefacts of one log, for audits; override where it is cheaper."""
+        return (self._draw(log, source) for _ in range(runs))
 
 
 def bound_individuals(log: EventLog, cases: int, source: Randomness) -> EventLog:

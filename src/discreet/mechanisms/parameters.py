@@ -6,6 +6,7 @@ import dataclasses
 import math
 import types
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
@@ -28,6 +29,8 @@ class Parameter:
     open_high: bool = False
     choices: tuple[str, ...] = ()
     optional: bool = False
+    read: Callable[[str], Any] | None = None
+    """For lists: what a text stands for, such as the name of a file that holds the list."""
 
     @property
     def option(self) -> str:
@@ -39,6 +42,8 @@ class Parameter:
         """The allowed values in words."""
         if self.choices:
             return ", ".join(self.choices)
+        if self.type is tuple:
+            return "a file, or a list of texts"
         if self.low is None and self.high is None:
             return "any" if self.type is not bool else "yes or no"
         parts = []
@@ -76,6 +81,13 @@ class Parameter:
             if not isinstance(value, str):
                 raise wrong
             return value
+        if self.type is tuple:
+            if isinstance(value, str) and self.read is not None:
+                return self.read(value)
+            try:
+                return _texts(value)
+            except TypeError:
+                raise wrong from None
         if isinstance(value, bool | str):
             raise wrong
         try:
@@ -87,7 +99,20 @@ class Parameter:
         return fresh
 
 
-_WORDS = {int: "whole number", float: "number", str: "text", bool: "yes or no"}
+def _texts(value: Any) -> tuple[Any, ...]:
+    """Lists of texts, or of lists of texts, as tuples: how JSON gives them back."""
+    if not isinstance(value, list | tuple):
+        raise TypeError
+    return tuple(entry if isinstance(entry, str) else _texts(entry) for entry in value)
+
+
+_WORDS = {
+    int: "whole number",
+    float: "number",
+    str: "text",
+    bool: "yes or no",
+    tuple: "list of texts",
+}
 
 
 def parameter(
@@ -98,8 +123,12 @@ def parameter(
     high: float | None = None,
     open_low: bool = False,
     open_high: bool = False,
+    read: Callable[[str], Any] | None = None,
 ) -> Any:
-    """Declare a dataclass field as a parameter, with its range and one line of help."""
+    """Declare a dataclass field as a parameter, with its range and one line of help.
+
+    A list of texts is declared as `tuple[str, ...] | str`; `read` then says what a text means.
+    """
     return dataclasses.field(
         default=default,
         metadata={
@@ -108,6 +137,7 @@ def parameter(
             "high": high,
             "open_low": open_low,
             "open_high": open_high,
+            "read": read,
         },
     )
 
@@ -122,10 +152,13 @@ def declared(owner: type) -> dict[str, Parameter]:
         kind: Any = hints[entry.name]
         optional, choices = False, ()
         if get_origin(kind) in (typing.Union, types.UnionType):
-            (kind,) = (arg for arg in get_args(kind) if arg is not type(None))
-            optional = True
+            allowed = [arg for arg in get_args(kind) if arg is not type(None)]
+            optional = len(allowed) < len(get_args(kind))
+            kind = next((arg for arg in allowed if get_origin(arg) is tuple), allowed[0])
         if get_origin(kind) is Literal:
             choices, kind = get_args(kind), str
+        if get_origin(kind) is tuple:
+            kind = tuple
         found[entry.name] = Parameter(
             name=entry.name,
             type=kind,

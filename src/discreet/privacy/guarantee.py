@@ -117,12 +117,10 @@ class Guarantee:
 
     def explain(self) -> str:
         """The promise in plain words, for a data-protection officer."""
-        one = "case" if self.unit == "case" else "person"
-        change = (
-            f"adding or removing one {one}"
-            if self.neighbours == "add-remove"
-            else f"replacing one {one} by another"
-        )
+        one, it = ("case", "it") if self.unit == "case" else ("person", "they")
+        added = self.neighbours == "add-remove"
+        change = f"adding or removing one {one}" if added else f"replacing one {one} by another"
+        doubt = f"whether a certain {one} is" if added else f"which of two {one}s is"
         lines = []
         if self.randomness == "seeded":
             lines.append(
@@ -142,14 +140,14 @@ class Guarantee:
                 f", apart from outcomes of probability at most δ = {delta:.4g}" if delta else ""
             )
             lines.append(
-                f"Whoever sees this release learns almost the same about any one {one} as if it "
+                f"Whoever sees this release learns almost the same about any one {one} as if {it} "
                 f"had never been in the log. Precisely: {change} changes the probability of every "
                 f"possible outcome by a factor of at most e^ε = {odds} "
                 f"(ε = {epsilon:.4g}){exception}."
             )
             lines.append(
-                f"An example: someone who was undecided (50%) whether a certain {one} is in the "
-                f"log can be at most {100 * sure:.3g}% sure afterwards, whatever else they know"
+                f"An example: someone who was undecided (50%) {doubt} in the log can be at most "
+                f"{100 * sure:.3g}% sure afterwards, whatever else they know"
                 + (f" (barring a chance of {delta:.4g})." if delta else ".")
             )
         if self.unit == "individual":

@@ -96,15 +96,17 @@ class Inversion:
 
     def __init__(self, weigh: Callable[[int], Weights]) -> None:
         self._weigh = weigh
-        lower, upper, complete = self._thresholds(64)
+        lower, upper = self._thresholds(64)
         widths = [high - low for low, high in zip(lower, upper, strict=True)]
-        if not complete:
-            widths[-1] = (1 << 64) - lower[-1]
         self._lower = np.array([0, *lower], np.uint64)
         self._width = np.array([0, *widths], np.uint64)
 
-    def _thresholds(self, bits: int) -> tuple[list[int], list[int], bool]:
-        """Bound 2**bits times the distribution function; a last value of 1 is left unsaid."""
+    def _thresholds(self, bits: int) -> tuple[list[int], list[int]]:
+        """Bound 2**bits times the distribution function; a last value of 1 is left unsaid.
+
+        If weights were left out, the last upper bound is at least 2**bits: words beyond the last
+        lower one are undecided.
+        """
         weights, rest = self._weigh(bits)
         lows = list(accumulate(low for low, _ in weights))
         highs = list(accumulate(high for _, high in weights))
@@ -113,7 +115,7 @@ class Inversion:
             del lows[-1], highs[-1]
         lower = [(low << bits) // most for low in lows]
         upper = [-((-high << bits) // least) for high in highs]
-        return lower, upper, rest == 0
+        return lower, upper
 
     def draw(self, size: int, source: Randomness) -> Integers:
         """Return `size` independent outcomes."""
@@ -129,9 +131,9 @@ class Inversion:
         while True:
             bits += 64
             word = word << 64 | source.bits(64)
-            lower, upper, complete = self._thresholds(bits)
+            lower, upper = self._thresholds(bits)
             outcome = bisect_right(lower, word)
-            if outcome == 0 or (word >= upper[outcome - 1] and (complete or outcome < len(lower))):
+            if outcome == 0 or word >= upper[outcome - 1]:
                 return outcome
 
 

@@ -94,6 +94,13 @@ class TruncatedSelection:
         edge = context.divide(context.multiply(context.subtract(1, q), power), below)
         return context.multiply(edge, Decimal("1") + Decimal("1e-30"))
 
+    def probabilities(self) -> dict[int, Fraction]:
+        """The noise's distribution, value → probability, to hundreds of bits."""
+        k = self.threshold
+        weights = [exp_lower(-Fraction(self.epsilon) * x, 320) for x in range(k + 1)]
+        total = 2 * sum(weights) - weights[0]
+        return {x: weights[abs(x)] / total for x in range(-k, k + 1)}
+
     def noise(self, size: int, source: Randomness) -> npt.NDArray[np.int64]:
         """Independent draws of the truncated noise."""
         return truncated_laplace(Fraction(self.epsilon), self.threshold, size, source)

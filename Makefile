@@ -1,0 +1,47 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+DEMO := demo
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench clean
+
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.developing: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable '.[dev]'
+	@touch $(VENV)/.installed $@
+
+demo: $(VENV)/.installed ## Install, make a sample log, release it, show the guarantee
+	@mkdir -p $(DEMO)
+	$(BIN)/discreet sample hospital --cases 10000 --seed 1 -o $(DEMO)/hospital.xes
+	$(BIN)/discreet inspect $(DEMO)/hospital.xes
+	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --mechanism travas --epsilon 1 --delta 1e-6
+	$(BIN)/discreet certificate $(DEMO)/shared.xes
+
+test: $(VENV)/.developing lint ## Install what tests need, check the code, run all tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.developing ## Check style (ruff) and types (mypy, strict)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/.developing ## Put the code into the project's style
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.developing ## Compare speed and memory with peers, as ratios in one run
+	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean: ## Remove the environment and everything made
+	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,53 @@
+"""The timestamps of a log as integers: microseconds since 1970, in the log's own order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.log.errors import LogError
+from discreet.log.events import TIME
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+Integers = npt.NDArray[np.int64]
+
+SECOND = 1_000_000
+HOUR = 3600 * SECOND
+DAY = 24 * HOUR
+WEEK = 7 * DAY
+MONDAY = -3 * DAY
+"""A Monday at midnight, UTC, from which weeks are counted: 29 December 1969."""
+
+
+def microseconds(log: EventLog) -> Integers:
+    """When each event happened; within a case never decreasing."""
+    if not log.has_times:
+        raise LogError(
+            "this log has no timestamps, and its times are asked for; name their column when "
+            "reading it (timestamp=...), or use a mechanism that returns variants, such as travas"
+        )
+    times = log.table[TIME].gather(log.order)
+    if not isinstance(times.dtype, pl.Datetime):
+        raise LogError(
+            f"the column {TIME} holds {times.dtype}, not timestamps; read the log with "
+            "discreet.read_log, which converts them"
+        )
+    missing = times.null_count()
+    if missing:
+        raise LogError(
+            f"{missing} of {log.events} events have no timestamp; drop those events, or read the "
+            "log with order='file' and use a mechanism that returns variants, such as travas"
+        )
+    ticks: Integers = times.dt.cast_time_unit("us").to_physical().to_numpy()
+    return ticks
+
+
+def since_start(log: EventLog) -> Integers:
+    """The time of each event since the first event of its case."""
+    times = microseconds(log)
+    return times - np.repeat(times[log.offsets[:-1]], np.diff(log.offsets))

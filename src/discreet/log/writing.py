@@ -1,0 +1,86 @@
+"""Writing logs: XES, CSV or Parquet by the name of the file, all of it or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import polars as pl
+
+from discreet.log.attributes import Attribute, as_attributes, to_json
+from discreet.log.errors import LogError
+from discreet.log.events import EventLog
+from discreet.log.files import atomic_write
+from discreet.log.tables import PARQUET_KEY
+from discreet.log.texts import as_text
+from discreet.log.xes_writing import xes_pieces
+
+SUFFIXES = (".xes", ".xes.gz", ".csv", ".csv.gz", ".parquet")
+
+
+def write_log(
+    log: EventLog,
+    path: str | os.PathLike[str],
+    *,
+    attributes: Mapping[str, object] | None = None,
+) -> None:
+    """Write the log to .xes, .csv (also .gz) or .parquet, replacing the file only when done.
+
+    `attributes` are those of the whole log: plain values, or an Attribute where they nest. Only
+    what is given is written, never what the log was read with, which may tell more than the
+    events do. They go into the XES header or the Parquet metadata; CSV has no place for them.
+    """
+    target = Path(path)
+    name = target.name.lower()
+    if not name.endswith(SUFFIXES):
+        raise LogError(
+            f"{target.name}: unknown kind of file {target.suffix!r}; "
+            f"known are {', '.join(SUFFIXES)}"
+        )
+    of_log = as_attributes(attributes or {})
+    cases = pl.Series(log.case_ids, dtype=pl.String)
+    if cases.n_unique() < len(cases):
+        again = cases.filter(cases.is_duplicated())[0]
+        raise LogError(f"two cases have the identifier {again!r}; give each its own to write them")
+    with atomic_write(target) as file:
+        if name.endswith(".parquet"):
+            frame = log.frame
+            frame.write_parquet(file, metadata=_parquet_metadata(of_log))
+            return
+        with _packed(file) if name.endswith(".gz") else contextlib.nullcontext(file) as stream:
+            if name.endswith((".xes", ".xes.gz")):
+                _write_pieces(xes_pieces(log, of_log), stream)
+            else:
+                log.frame.select(as_text(values) for values in log.frame).write_csv(stream)
+
+
+@contextlib.contextmanager
+def _packed(file: BinaryIO) -> Iterator[BinaryIO]:
+    """Gzip without name and time, so that the same log gives the same bytes."""
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0, compresslevel=6) as stream:
+        yield cast(BinaryIO, stream)
+
+
+def _write_pieces(pieces: Iterator[bytes], stream: BinaryIO) -> None:
+    """Write (and compress) one piece while the next is being made."""
+    with ThreadPoolExecutor(1) as writer:
+        pending: Future[int] | None = None
+        for piece in pieces:
+            if pending is not None:
+                pending.result()
+            pending = writer.submit(stream.write, piece)
+        if pending is not None:
+            pending.result()
+
+
+def _parquet_metadata(attributes: tuple[Attribute, ...]) -> dict[str, str]:
+    """Plain texts under their own key, for any reader; all attributes in one JSON, for ours."""
+    plain = {a.key: a.value for a in attributes if isinstance(a.value, str) and not a.children}
+    forms = {a.key: None if a.key in plain else to_json(a) for a in attributes}
+    return {**plain, PARQUET_KEY: json.dumps(forms)} if forms else {}

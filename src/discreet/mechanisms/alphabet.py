@@ -1,0 +1,117 @@
+"""The public alphabet: which activities a release may speak of.
+
+Mechanisms that invent behaviour need to know the activities without reading the log. They are
+given as a file with one label per line, or as a list of labels, and stored in the certificate:
+whoever declares them says that they are public. The text `from-log` takes them from the log
+instead; the guarantee then holds only on condition that the set of activities was public anyway.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.privacy.guarantee import Status
+
+FROM_LOG = "from-log"
+
+Alphabet: TypeAlias = "tuple[str, ...] | str | None"
+"""Labels, or FROM_LOG, or None where none was given."""
+
+
+def alphabet_parameter() -> Any:
+    """Declare the field `alphabet: tuple[str, ...] | str | None` of a mechanism."""
+    return parameter(
+        None,
+        "the activities that may be named: a file with one label per line, or from-log to take "
+        "the log's own (then the guarantee is conditional on that list being public)",
+        read=read_alphabet,
+    )
+
+
+def read_alphabet(text: str) -> tuple[str, ...] | str:
+    """`from-log` as it is; anything else is the name of a file with one label per line."""
+    if text == FROM_LOG:
+        return FROM_LOG
+    try:
+        lines = Path(text).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise ParameterError(
+            f"the alphabet {text!r} cannot be read ({error}); give a UTF-8 text file with one "
+            f"activity per line, or {FROM_LOG}"
+        ) from error
+    return tuple(line for line in (line.rstrip("\r\n") for line in lines) if line.strip())
+
+
+def checked_alphabet(alphabet: Alphabet) -> tuple[str, ...] | str:
+    """The labels sorted, each once; an error that says how to supply them where there are none."""
+    if alphabet is None:
+        raise ParameterError(
+            "this mechanism may name activities that are not in the log, so it needs to know the "
+            "public list of activities: give --alphabet FILE (one activity per line; in Python "
+            f"alphabet=[...]), or --alphabet {FROM_LOG} to declare that the set of activities in "
+            "the log is no secret (the certificate then says so)"
+        )
+    if alphabet == FROM_LOG:
+        return FROM_LOG
+    if not alphabet or isinstance(alphabet, str):
+        raise ParameterError("the alphabet is empty: give at least one activity")
+    if not all(isinstance(label, str) for label in alphabet):
+        raise ParameterError("the alphabet must be a list of texts, one per activity")
+    return tuple(sorted(set(alphabet)))
+
+
+def labels_of(alphabet: tuple[str, ...] | str, log: Variants) -> tuple[str, ...]:
+    """The labels themselves; reads the log only for FROM_LOG."""
+    if isinstance(alphabet, str):
+        used = np.unique(log.codes)
+        return tuple(sorted(log.activities[code] for code in used))
+    return alphabet
+
+
+def alphabet_status(alphabet: tuple[str, ...] | str) -> tuple[Status, tuple[str, ...]]:
+    """The status that an otherwise proved guarantee has, and the condition to be named."""
+    if isinstance(alphabet, str):
+        return "conditional", (
+            "the set of activities, which was taken from the log itself and must be no secret",
+        )
+    return "proved", (f"the list of {len(alphabet)} activities that was given",)
+
+
+def projected(log: Variants, labels: tuple[str, ...]) -> Variants:
+    """The log seen through the alphabet: other events are dropped, and cases left without any.
+
+    Each case is mapped on its own, without regard to the others. Neighbouring logs therefore stay
+    neighbours (or become equal), and whatever is proved for the projected log under add-remove
+    holds for the log itself. Nothing tells afterwards whether something was dropped. Codes of the
+    result index `labels`.
+    """
+    place = {label: code for code, label in enumerate(labels)}
+    recode = np.array([place.get(label, -1) for label in log.activities], dtype=np.int64)
+    codes = recode[log.codes] if len(log.codes) else np.zeros(0, dtype=np.int64)
+    kept = codes >= 0
+    lengths = np.diff(np.concatenate([[0], np.cumsum(kept)])[log.offsets])
+    filled = np.flatnonzero(lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths[filled])]).astype(np.int64)
+    distinct, variant_of = Variants.of_cases(labels, codes[kept].astype(np.int32), offsets)
+    counts = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(counts, variant_of, log.counts[filled])
+    return Variants(labels, distinct.codes, distinct.offsets, counts)
+
+
+def outside_advice(log: Variants, alphabet: Alphabet) -> list[str]:
+    """For the holder of the log only: how much lies outside the given alphabet."""
+    if not isinstance(alphabet, tuple):
+        return []
+    unknown = sorted(set(labels_of(FROM_LOG, log)) - set(alphabet))
+    if not unknown:
+        return []
+    shown = ", ".join(repr(label) for label in unknown[:5]) + (", …" if len(unknown) > 5 else "")
+    return [
+        f"{len(unknown)} activities of this log are not in the alphabet; their events are left "
+        f"out: {shown}"
+    ]

@@ -1,0 +1,1 @@
+"""Process models: trees, how they are discovered, replayed, drawn and written."""

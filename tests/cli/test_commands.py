@@ -1,0 +1,143 @@
+"""The command line as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.log.samples import sample_log
+from discreet.log.writing import write_log
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "discreet.cli", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1"},
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("logs")
+    write_log(sample_log("permits", cases=1500, seed=3), path / "log.xes")
+    return path
+
+
+def test_help_teaches(folder: Path) -> None:
+    top = run(folder, "--help")
+    assert top.returncode == 0
+    for command in ("sample", "inspect", "release", "mechanisms", "certificate"):
+        assert command in top.stdout
+        shown = run(folder, command, "--help")
+        assert shown.returncode == 0
+        assert "Example" in shown.stdout
+        assert f"discreet {command}" in shown.stdout
+
+
+def test_release_offers_the_declared_parameters(folder: Path) -> None:
+    shown = run(folder, "release", "--help").stdout
+    for option in ("--epsilon", "--delta", "--fidelity", "--cases-per-individual", "--runs"):
+        assert option in shown
+
+
+def test_sample_release_certificate(folder: Path) -> None:
+    made = run(folder, "sample", "loans", "--cases", "3000", "--seed", "1", "-o", "loans.csv")
+    assert made.returncode == 0
+    assert "3,000 cases" in made.stdout
+    released = run(folder, "release", "loans.csv", "-o", "shared.xes.gz", "--json")
+    assert released.returncode == 0
+    values = json.loads(released.stdout)
+    assert values["certificate"]["guarantee"]["status"] == "proved"
+    checked = run(folder, "certificate", "shared.xes.gz")
+    assert checked.returncode == 0
+    assert "This is proved." in checked.stdout
+    as_json = json.loads(run(folder, "certificate", "shared.xes.gz", "--json").stdout)
+    assert {check["outcome"] for check in as_json["checks"]} == {"holds"}
+
+
+def test_a_changed_file_ends_with_exit_code_one(folder: Path) -> None:
+    assert run(folder, "release", "log.xes", "-o", "edited.csv").returncode == 0
+    path = folder / "edited.csv"
+    path.write_text(path.read_text().replace("1970-01-01", "1971-01-01", 1))
+    assert run(folder, "certificate", "edited.csv").returncode == 1
+
+
+def test_inspect_is_for_the_holder(folder: Path) -> None:
+    shown = run(folder, "inspect", "log.xes")
+    assert "not for publication" in shown.stderr
+    assert "1,500" in shown.stdout
+    facts = json.loads(run(folder, "inspect", "log.xes", "--json").stdout)
+    assert facts["cases"] == 1500
+    assert "holder" in facts["warning"]
+    people = json.loads(
+        run(folder, "inspect", "log.xes", "--individual", "case:person", "--json").stdout
+    )
+    assert 1 <= people["most_cases_per_individual"] <= 5
+
+
+def test_a_seed_is_marked(folder: Path) -> None:
+    shown = run(folder, "release", "log.xes", "-o", "seeded.csv", "--insecure-seed", "1")
+    assert "NOT PRIVATE" in shown.stdout
+
+
+def test_advice_goes_to_the_steward_only(folder: Path) -> None:
+    shown = run(folder, "release", "log.xes", "-o", "advised.csv", "--delta", "0.01")
+    assert "1/cases" in shown.stderr
+    assert "1/cases" not in shown.stdout
+    assert "1500" not in (folder / "advised.csv.certificate.json").read_text()
+
+
+def test_individuals(folder: Path) -> None:
+    shown = run(
+        folder,
+        *("release", "log.xes", "-o", "people.csv", "--individual", "case:person"),
+        *("--cases-per-individual", "2"),
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "one person" in shown.stdout
+
+
+def test_mechanisms_are_listed_and_shown(folder: Path) -> None:
+    assert "travas" in run(folder, "mechanisms").stdout
+    names = [row["name"] for row in json.loads(run(folder, "mechanisms", "--json").stdout)]
+    assert {"travas", "utravas"} <= set(names)
+    one = run(folder, "mechanisms", "travas").stdout
+    assert "Neighbours: one case more or less" in one
+    assert "--epsilon" in one
+    assert json.loads(run(folder, "mechanisms", "travas", "--json").stdout)["parameters"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["release", "none.xes", "-o", "out.xes"], "no file"),
+        (["release", "log.xes", "-o", "out.docx"], "ends in"),
+        (["release", "log.xes", "-o", "none/out.xes"], "no folder"),
+        (["release", "log.xes", "-o", "out.xes", "--epsilon", "0"], "epsilon must be"),
+        (["release", "log.xes", "-o", "out.xes", "-m", "travaas"], "did you mean 'travas'"),
+        (["release", "log.xes", "-o", "out.xes", "--runs", "2"], "travas has no parameter"),
+        (["release", "log.xes", "-o", "out.xes", "--cases-per-individual", "2"], "--individual"),
+        (["sample", "hospitals", "-o", "out.xes"], "hospital"),
+        (["sample", "hospital", "--cases", "0", "-o", "out.xes"], "cases"),
+        (["certificate", "log.xes"], "no certificate"),
+        (["mechanisms", "nothing"], "no mechanism"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_code_two(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    shown = run(folder, *arguments)
+    assert shown.returncode == 2
+    assert message in " ".join(shown.stderr.split())
+    assert "Traceback" not in shown.stderr
+    assert shown.stdout == ""
+    assert not list(folder.glob("out.*"))

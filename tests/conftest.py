@@ -1,0 +1,70 @@
+"""Shared by all tests: where the real logs are, and what is known about them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class RealLog:
+    """A public log and its counts, established by two other readers."""
+
+    file: str
+    cases: int
+    variants: int
+    events: int
+    activities: int
+    with_lifecycle: tuple[int, int] | None = None  # variants and activities by name+lifecycle
+
+    def __str__(self) -> str:
+        return self.file.partition(".")[0]
+
+
+REAL_LOGS = (
+    RealLog("Sepsis.xes.gz", 1050, 846, 15214, 16),
+    RealLog("BPIC2013_incidents.xes.gz", 7554, 1511, 65533, 4, (2278, 13)),
+    RealLog("BPIC2013_closed_problems.xes.gz", 1487, 183, 6660, 4, (327, 7)),
+    RealLog("BPIC2013_open_problems.xes.gz", 819, 108, 2351, 3, (182, 5)),
+    RealLog("BPIC2012_A.xes.gz", 13087, 17, 60849, 10),
+    RealLog("CoSeLoG_receipt.xes.gz", 1434, 116, 8577, 27),
+    RealLog("RoadTrafficFines.xes.gz", 150370, 231, 561470, 11),
+    RealLog("BPIC2020_DomesticDeclarations.xes.gz", 10500, 99, 56437, 17),
+    RealLog("BPIC2020_PrepaidTravelCost.xes.gz", 2099, 202, 18246, 29),
+    RealLog("CCC19.xes.gz", 20, 20, 697, 29),
+    RealLog("Unrineweginfectie.xes.gz", 1650, 50, 6973, 10),
+)
+
+
+@pytest.fixture(scope="session")
+def real_logs() -> Path:
+    """The folder of real logs; tests that need one skip where it is absent."""
+    folder = Path(os.environ.get("DISCREET_LOGS", ROOT.parent / "shared" / "logs"))
+    if not folder.is_dir():
+        pytest.skip(f"no real logs in {folder}; name their folder in DISCREET_LOGS")
+    return folder
+
+
+@pytest.fixture(params=REAL_LOGS, ids=str)
+def real_log(request: pytest.FixtureRequest, real_logs: Path) -> tuple[RealLog, Path]:
+    """Every real log in turn, with its path."""
+    return located(request.param, real_logs)
+
+
+@pytest.fixture(params=[log for log in REAL_LOGS if log.events < 100_000], ids=str)
+def small_real_log(request: pytest.FixtureRequest, real_logs: Path) -> tuple[RealLog, Path]:
+    """Every real log but the biggest."""
+    return located(request.param, real_logs)
+
+
+def located(log: RealLog, folder: Path) -> tuple[RealLog, Path]:
+    """The log and its path, or a skip."""
+    path = folder / log.file
+    if not path.is_file():
+        pytest.skip(f"{log.file} is not in {folder}")
+    return log, path

@@ -1,0 +1,83 @@
+"""The public logs, read by both readers and compared with r4pm as an independent one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+import r4pm
+from polars.testing import assert_frame_equal
+
+from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
+from discreet.log.files import opened
+from discreet.log.reading import read_log
+from discreet.log.xes_plain import read_plain
+from tests.conftest import REAL_LOGS, RealLog
+
+Located = tuple[RealLog, Path]
+
+
+def test_counts(real_log: Located) -> None:
+    known, path = real_log
+    log = read_log(path)
+    assert (log.cases, len(log.variants), log.events, len(log.activities)) == (
+        known.cases,
+        known.variants,
+        known.events,
+        known.activities,
+    )
+
+
+def test_counts_by_lifecycle(real_logs: Path) -> None:
+    for known in REAL_LOGS:
+        if known.with_lifecycle:
+            log = read_log(real_logs / known.file, classifier="activity+lifecycle")
+            assert (len(log.variants), len(log.activities)) == known.with_lifecycle
+
+
+def test_every_real_log_is_plain(small_real_log: Located) -> None:
+    known, path = small_real_log
+    with opened(path) as stream:
+        assert read_plain(stream, path.name).events == known.events
+
+
+def test_readers_agree(small_real_log: Located) -> None:
+    _, path = small_real_log
+    fast, strict = read_log(path), read_log(path, engine="strict")
+    assert_frame_equal(fast.table, strict.table)
+    assert fast.attributes == strict.attributes
+
+
+def test_agrees_with_r4pm(real_log: Located) -> None:
+    """In columns, types and values; only r4pm fills declared defaults into missing values."""
+    _, path = real_log
+    log = read_log(path)
+    other, _ = r4pm.df.import_xes(str(path))
+    assert set(other.columns) == set(log.table.columns)
+    other = other.select(log.table.columns).with_columns(
+        pl.col(name).dt.replace_time_zone("UTC")
+        for name, kind in other.schema.items()
+        if isinstance(kind, pl.Datetime)
+    )
+    filled = other.select(
+        pl.when(pl.lit(log.table[name].is_not_null())).then(pl.col(name)).alias(name)
+        for name in other.columns
+    )
+    assert_frame_equal(log.table, filled)
+    assert path.name == "CoSeLoG_receipt.xes.gz" or filled.equals(other)
+
+
+@pytest.mark.parametrize("name", ["Sepsis.xes.gz"])
+def test_ties_keep_the_order_of_the_file(real_logs: Path, name: str) -> None:
+    log = read_log(real_logs / name)
+    frame = log.frame.with_row_index("row").with_columns(position=pl.Series(log.order))
+    again = frame.sort(CASE, TIME, "position", maintain_order=True).group_by(CASE).agg(ACTIVITY)
+    mine = frame.group_by(CASE).agg(ACTIVITY)
+    assert_frame_equal(again, mine, check_row_order=False)
+
+
+def test_lifecycle_is_absent_where_the_file_has_none(real_logs: Path) -> None:
+    log: EventLog = read_log(real_logs / "BPIC2020_PrepaidTravelCost.xes.gz")
+    assert LIFECYCLE not in log.table.columns
+    assert log.attributes["concept:name"] == "Prepaid Travel Costs"

@@ -1,0 +1,68 @@
+"""Composition inside one release, against known formulas and a second accountant."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from discreet.privacy import accounting
+from discreet.privacy.guarantee import Part
+
+
+def gaussian_delta(sigma: float, epsilon: float) -> float:
+    """δ(ε) of the Gaussian mechanism of sensitivity 1 (Balle and Wang 2018)."""
+
+    def below(x: float) -> float:
+        return math.erfc(-x / math.sqrt(2)) / 2
+
+    return below(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * below(
+        -0.5 / sigma - epsilon * sigma
+    )
+
+
+def test_basic_adds_up() -> None:
+    total = accounting.basic([Part("a", 0.25, 1e-6), Part("b", 0.5), Part("c", 0.25, 2e-6)])
+    assert total.epsilon == 1.0
+    assert total.delta == pytest.approx(3e-6)
+
+
+def test_basic_refuses_parts_in_zcdp() -> None:
+    with pytest.raises(ValueError, match="zcdp"):
+        accounting.basic([Part("a", rho=0.1)])
+
+
+@pytest.mark.parametrize("sigma", [0.7, 2.0, 10.0, 200.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_zcdp_conversion_is_valid_and_near(sigma: float, delta: float) -> None:
+    epsilon = accounting.zcdp_epsilon(1 / (2 * sigma**2), delta)
+    assert gaussian_delta(sigma, epsilon) <= delta
+    rough = 1 / (2 * sigma**2) + 2 * math.sqrt(math.log(1 / delta) / (2 * sigma**2))
+    assert epsilon < rough
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 8.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5])
+def test_zcdp_rho_inverts_zcdp_epsilon(epsilon: float, delta: float) -> None:
+    rho = accounting.zcdp_rho(epsilon, delta)
+    assert accounting.zcdp_epsilon(rho, delta) <= epsilon
+    assert accounting.zcdp_epsilon(rho * 1.001, delta) > epsilon
+
+
+def test_zcdp_counts_pure_parts_and_their_deltas() -> None:
+    total = accounting.zcdp([Part("a", 0.2, 1e-7), Part("b", rho=0.03)], 1e-6)
+    assert total.delta == pytest.approx(1.1e-6)
+    assert total.epsilon == pytest.approx(accounting.zcdp_epsilon(0.02 + 0.03, 1e-6))
+    assert accounting.zcdp_epsilon(0.0, 1e-6) == 0.0
+    with pytest.raises(ValueError, match="delta"):
+        accounting.zcdp_epsilon(1.0, 0.0)
+
+
+def test_privacy_loss_distributions_are_tighter_but_never_optimistic() -> None:
+    epsilon = accounting.pld_epsilon([], [2.0], 1e-5)
+    assert gaussian_delta(2.0, epsilon) <= 1e-5
+    assert epsilon <= accounting.zcdp_epsilon(1 / 8, 1e-5)
+    ten = accounting.pld_epsilon([10.0] * 10, [], 1e-5)
+    assert ten < 1.0
+    with pytest.raises(ValueError, match="basic"):
+        accounting.pld_epsilon([1.0], [], 0.0)
