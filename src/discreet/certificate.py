@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 FORMAT = "discreet certificate 1"
 
+LedgerUse = Literal["none", "booked", "bypassed"]
+"""Whether the release was booked against a cap, or the ledger passed over by choice."""
+
 
 def _versions() -> dict[str, str]:
     return {"discreet": __version__, "python": platform.python_version()}
@@ -32,6 +35,7 @@ class Certificate:
     artefact: str
     artificial_times: bool
     notes: tuple[str, ...] = ()
+    ledger: LedgerUse = "none"
     versions: dict[str, str] = field(default_factory=_versions)
     content_sha256: str | None = None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from discreet.certificate import Certificate, certificate_path
+from discreet.certificate import Certificate, LedgerUse, certificate_path
 from discreet.log.variants import Variants
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
@@ -62,6 +62,7 @@ class Release:
     parameters: dict[str, Any]
     notes: tuple[str, ...] = ()
     seed: int | None = field(default=None, repr=False)
+    ledger: LedgerUse = "none"
 
     def log(self) -> EventLog:
         """The release as an event log: fresh case ids in random order.
@@ -77,7 +78,7 @@ class Release:
             raise TypeError(f"a {self.artefact.kind} is not a log; write it or use .artefact")
         source = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
         cases = self.artefact.cases
-        return expand(self.artefact, source.permutation(cases), _names(cases, source))
+        return expand(self.artefact, source.permutation(cases), fresh_names(cases, source))
 
     def describe(self) -> str:
         """What was released, in a few words."""
@@ -101,6 +102,7 @@ class Release:
             artefact=kind,
             artificial_times=isinstance(self.artefact, Variants),
             notes=self.notes,
+            ledger=self.ledger,
             content_sha256=content_sha256,
         )
 
@@ -136,7 +138,7 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _names(count: int, source: Randomness) -> list[str]:
+def fresh_names(count: int, source: Randomness) -> list[str]:
     """Random distinct names."""
     while True:
         text = source.words(count).tobytes().hex()

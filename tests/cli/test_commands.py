@@ -127,7 +127,7 @@ def test_mechanisms_are_listed_and_shown(folder: Path) -> None:
         (["release", "log.xes", "-o", "out.xes", "--runs", "2"], "travas has no parameter"),
         (["release", "log.xes", "-o", "out.xes", "--cases-per-individual", "2"], "--individual"),
         (["sample", "hospitals", "-o", "out.xes"], "hospital"),
-        (["sample", "hospital", "--cases", "0", "-o", "out.xes"], "cases"),
+        (["sample", "hospital", "--cases", "0", "-o", "out.xes"], "at least one case"),
         (["certificate", "log.xes"], "no certificate"),
         (["mechanisms", "nothing"], "no mechanism"),
     ],

@@ -10,12 +10,13 @@ def main() -> None:
     from discreet.certificate import CertificateError
     from discreet.cli.app import app
     from discreet.cli.console import complain
+    from discreet.ledger.errors import LedgerError
     from discreet.log.errors import LogError
     from discreet.mechanisms.parameters import ParameterError
 
     try:
         app(prog_name="discreet")
-    except (LogError, ParameterError, CertificateError) as error:
+    except (LogError, ParameterError, CertificateError, LedgerError) as error:
         complain(error)
         sys.exit(2)
     except KeyboardInterrupt:

@@ -23,6 +23,9 @@ WEEK = 7 * DAY
 MONDAY = -3 * DAY
 """A Monday at midnight, UTC, from which weeks are counted: 29 December 1969."""
 
+LATEST = 253_402_300_799 * SECOND
+"""The last second of the year 9999: released times are cut there, few tools read later ones."""
+
 
 def microseconds(log: EventLog) -> Integers:
     """When each event happened; within a case never decreasing."""

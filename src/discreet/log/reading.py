@@ -161,12 +161,11 @@ def _shaped(
 
 
 def _as_text(values: pl.Series, role: str) -> pl.Series:
-    try:
-        return values.cast(pl.String)
-    except pl.exceptions.PolarsError:
+    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
         raise LogError(
-            f"the column {values.name!r} holds {values.dtype}, which cannot be a {WORDS[role]}"
-        ) from None
+            f"the column {values.name!r} holds {values.dtype}, which cannot be the {WORDS[role]}"
+        )
+    return values.cast(pl.String)
 
 
 def _check_present(values: pl.Series, word: str, source: Source) -> None:

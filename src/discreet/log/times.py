@@ -19,9 +19,10 @@ _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 
 _YEAR_1000 = -30_610_224_000_000_000
 
 _SHAPE = (
-    r"^\s*(?<a>\d{1,4})(?<mark>[-/.])(?<b>\d{1,2})[-/.](?<c>\d{1,4})"
-    r"(?:[Tt]|\s+|$)(?:(?<hour>\d{1,2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:[.,](?<part>\d+))?)?"
-    r"\s*(?<half>[AaPp][Mm])?\s*(?<zone>[Zz]|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?)?\s*$"
+    r"^\s*(?<a>[0-9]{1,4})(?<mark>[-/.])(?<b>[0-9]{1,2})[-/.](?<c>[0-9]{1,4})"
+    r"(?:(?:[Tt]|\s+)(?<hour>[0-9]{1,2}):(?<minute>[0-9]{2})"
+    r"(?::(?<second>[0-9]{2})(?:[.,](?<part>[0-9]+))?)?"
+    r"\s*(?<half>[AaPp][Mm])?\s*(?<zone>[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)?)?\s*$"
 )
 
 
@@ -163,10 +164,13 @@ def _parse(values: pl.Series, form: str, *, zoned: bool) -> pl.Series:
 
 def _localised(local: pl.Series, timezone: str) -> pl.Series:
     """Instants of local times; see `to_instants` for hours that occur twice or never."""
-    known = local.dt.replace_time_zone(timezone, ambiguous="earliest", non_existent="null")
+    known = _placed(local, timezone)
     if known.null_count() > local.null_count():
-        before = local.dt.offset_by("-1d").dt.replace_time_zone(
-            timezone, ambiguous="earliest", non_existent="null"
-        )
-        known = known.fill_null(before.dt.convert_time_zone("UTC").dt.offset_by("24h"))
-    return known.dt.convert_time_zone("UTC")
+        before = _placed(local.dt.offset_by("-1d"), timezone)
+        known = known.fill_null(before.dt.offset_by("24h"))
+    return known
+
+
+def _placed(local: pl.Series, timezone: str) -> pl.Series:
+    zoned = local.dt.replace_time_zone(timezone, ambiguous="earliest", non_existent="null")
+    return zoned.dt.convert_time_zone("UTC")

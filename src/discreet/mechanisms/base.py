@@ -104,10 +104,20 @@ class Mechanism(ABC):
             return promise
         return promise.for_individuals(self.cases_per_individual, self.target)
 
+    def check(self, log: EventLog) -> None:
+        """Raise LogError if the log lacks what a release needs; a ledger asks before it spends.
+
+        A mechanism that needs more than cases and activities extends this. What is raised is for
+        the holder of the log.
+        """
+        if self.cases_per_individual is not None:
+            _ = log.individual_of_case
+
     def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
         source = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
         promise = self.guarantee()
+        self.check(log)
         if not source.secure:
             promise = replace(promise, randomness="seeded")
         if self.cases_per_individual is not None:

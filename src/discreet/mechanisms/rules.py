@@ -150,8 +150,8 @@ def first_and_last(variants: Variants, part: Integers) -> tuple[Integers, Intege
     first = np.full(shape, np.iinfo(np.int64).max, dtype=np.int64)
     last = np.full(shape, -1, dtype=np.int64)
     codes = variants.codes[begin:end]
-    last[owner, codes] = place  # the last assignment stands
-    first[owner[::-1], codes[::-1]] = place[::-1]
+    np.maximum.at(last, (owner, codes), place)
+    np.minimum.at(first, (owner, codes), place)
     return first, last
 
 

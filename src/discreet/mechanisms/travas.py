@@ -223,7 +223,8 @@ def _selections(
     source: Randomness,
 ) -> Iterator[Variants]:
     """Independent selections from one log: all noise at once, each set of variants built once."""
-    noisy = variants.counts + selection.noise(runs * len(variants), source).reshape(runs, -1)
+    size = (runs, len(variants))
+    noisy = variants.counts + selection.noise(runs * len(variants), source).reshape(size)
     passed = noisy > selection.threshold
     built: dict[bytes, tuple[Integers, Variants]] = {}
     for row, mask in zip(noisy, passed, strict=True):

@@ -68,56 +68,72 @@ def net_of(tree: Tree) -> Net:
                 block(child, first, last)
             add(None, {last for _, last in ends}, {end})
         else:
-            first, last = next(fresh), next(fresh)
+            first, last, again = next(fresh), next(fresh), next(fresh)
             add(None, {begin}, {first})
             block(node.children[0], first, last)
-            block(node.children[1], last, first)
+            block(node.children[1], last, again)
+            add(None, {again}, {first})
             add(None, {last}, {end})
 
-    # A tree that begins or ends with a choice or a loop keeps source and sink to itself.
-    begin, end = next(fresh), next(fresh)
-    add(None, {SOURCE}, {begin})
+    begin, end = SOURCE, SINK
+    if _guarded(tree, 0):
+        begin = next(fresh)
+        add(None, {SOURCE}, {begin})
+    if _guarded(tree, -1):
+        end = next(fresh)
+        add(None, {end}, {SINK})
     block(tree, begin, end)
-    add(None, {end}, {SINK})
-    return Net(tuple(Transition(t, frozenset(i), frozenset(o)) for t, i, o in _reduced(transitions)))
+    return Net(tuple(Transition(t, frozenset(i), frozenset(o)) for t, i, o in _fused(transitions)))
 
 
-def _reduced(
+def _guarded(tree: Tree, side: int) -> bool:
+    """Whether a silent step of its own begins (side 0) or ends (side −1) the net, as in PM4Py."""
+    if tree.operator in ("exclusive", "parallel", "loop"):
+        return True
+    while tree.children:
+        tree = tree.children[side]
+        if tree.operator == "loop":
+            return True
+    return False
+
+
+def _fused(
     transitions: list[tuple[str | None, set[int], set[int]]],
 ) -> list[tuple[str | None, set[int], set[int]]]:
-    """Fuse silent transitions with their only neighbours (Murata); the language stays.
-
-    A silent transition whose only input is a place that feeds nothing else is done by those
-    that fill the place; the mirror image at its only output likewise.
-    """
+    """Fuse transitions in series (Murata): a place with one feeder and one taker goes, if one of
+    the two is silent and touches no other place on that side. The language stays."""
     left = list(transitions)
+    feeders: dict[int, list[int]] = {}
+    takers: dict[int, list[int]] = {}
+    for number, (_, inputs, outputs) in enumerate(left):
+        for place in outputs:
+            feeders.setdefault(place, []).append(number)
+        for place in inputs:
+            takers.setdefault(place, []).append(number)
+    gone: set[int] = set()
     changed = True
     while changed:
         changed = False
-        for index, (label, inputs, outputs) in enumerate(left):
-            if label is not None or inputs & outputs:
+        for place in sorted(set(feeders) & set(takers)):
+            if len(feeders[place]) != 1 or len(takers[place]) != 1:
                 continue
-            others = left[:index] + left[index + 1 :]
-            if len(inputs) == 1 and SOURCE not in inputs:
-                (place,) = inputs
-                feeders = [t for t in others if place in t[2]]
-                if not any(place in t[1] for t in others) and not any(
-                    t[2] & outputs for t in feeders
-                ):
-                    for feeder in feeders:
-                        feeder[2].discard(place)
-                        feeder[2].update(outputs)
-                    left, changed = others, True
-                    break
-            if len(outputs) == 1 and SINK not in outputs:
-                (place,) = outputs
-                takers = [t for t in others if place in t[1]]
-                if not any(place in t[2] for t in others) and not any(
-                    t[1] & inputs for t in takers
-                ):
-                    for taker in takers:
-                        taker[1].discard(place)
-                        taker[1].update(inputs)
-                    left, changed = others, True
-                    break
-    return left
+            (before,), (after,) = feeders[place], takers[place]
+            first, second = left[before], left[after]
+            if before == after:
+                continue
+            if second[0] is None and second[1] == {place} and not first[2] & second[2]:
+                kept, lost, moved, index = before, after, second[2], feeders
+                first[2].discard(place)
+                first[2].update(moved)
+            elif first[0] is None and first[2] == {place} and not first[1] & second[1]:
+                kept, lost, moved, index = after, before, first[1], takers
+                second[1].discard(place)
+                second[1].update(moved)
+            else:
+                continue
+            for other in moved:
+                index[other] = [kept if t == lost else t for t in index[other]]
+            del feeders[place], takers[place]
+            gone.add(lost)
+            changed = True
+    return [t for number, t in enumerate(left) if number not in gone]

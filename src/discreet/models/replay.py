@@ -15,7 +15,7 @@ tokens; `docs/models.md` states how closely the two agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -88,6 +88,10 @@ class Automaton:
         self._inputs = [_mask(numbers[p] for p in t.inputs) for t in net.transitions]
         self._outputs = [_mask(numbers[p] for p in t.outputs) for t in net.transitions]
         self._silent = [i for i, t in enumerate(net.transitions) if t.label is None]
+        self._feeders: dict[int, list[int]] = {}
+        for t in self._silent:
+            for place in _bits(self._outputs[t]):
+                self._feeders.setdefault(place, []).append(t)
         self._source, self._sink = 1 << numbers[SOURCE], 1 << numbers[SINK]
         codes = {label: i for i, label in enumerate(activities)}
         self._of_symbol: list[list[int]] = [[] for _ in activities]
@@ -156,11 +160,9 @@ class Automaton:
         if ready:
             chosen = ready[0]
         else:
-            plans = [(len(p), t, p) for t in candidates if (p := self._plan(marking, self._inputs[t]))]
-            if plans:
-                _, chosen, plan = min(plans)
-            else:
-                chosen = min(candidates, key=lambda t: (self._inputs[t] & ~marking).bit_count())
+            reached, _ = self._closure(marking)
+            chosen = min(candidates, key=lambda t: (self._inputs[t] & ~reached).bit_count())
+            plan = self._plan(marking, self._inputs[chosen])
         for t in plan:
             marking, extra = self._fire(marking, t)
             consumed += self._inputs[t].bit_count()
@@ -179,7 +181,7 @@ class Automaton:
 
     def _finish(self, marking: int) -> Step:
         consumed = produced = surplus = 0
-        plan = [] if marking & self._sink else self._plan(marking, self._sink) or []
+        plan = self._plan(marking, self._sink)
         for t in plan:
             marking, extra = self._fire(marking, t)
             consumed += self._inputs[t].bit_count()
@@ -217,37 +219,45 @@ class Automaton:
             found = self._reached[marking] = reached, order
         return found
 
-    def _plan(self, marking: int, goal: int) -> list[int] | None:
-        """Silent transitions that lead to `goal`, earliest first; None if there are none."""
+    def _plan(self, marking: int, goal: int) -> list[int]:
+        """Silent transitions that lead to `goal`, or as near to it as they can, in firing order.
+
+        Backwards from the goal: a place that can be marked asks for the transition that marks
+        it first, one that cannot asks for whatever part of its feeders can be marked.
+        """
         reached, order = self._closure(marking)
-        if goal & ~reached:
-            return None
         producer: dict[int, int] = {}
         seen = marking
         for t in order:
-            fresh = self._outputs[t] & ~seen
-            seen |= fresh
-            while fresh:
-                low = fresh & -fresh
-                producer[low] = t
-                fresh ^= low
+            for place in _bits(self._outputs[t] & ~seen):
+                producer[place] = t
+            seen |= self._outputs[t]
         needed: set[int] = set()
         pending = goal & ~marking
         done = 0
         while pending:
-            low = pending & -pending
-            pending ^= low
-            done |= low
-            t = producer[low]
-            if t not in needed:
-                needed.add(t)
-                pending |= self._inputs[t] & ~marking & ~done
-        plan = [t for t in order if t in needed]
-        for t in plan:
-            if self._inputs[t] & ~marking:
-                return None
-            marking, _ = self._fire(marking, t)
-        return plan if goal & ~marking == 0 else None
+            place = pending & -pending
+            done |= place
+            asked = [producer[place]] if place & reached else self._feeders.get(place, ())
+            for t in asked:
+                if place & reached:
+                    needed.add(t)
+                pending |= self._inputs[t] & ~marking
+            pending &= ~done
+        plan = []
+        for t in order:
+            if t in needed and self._inputs[t] & ~marking == 0:
+                marking, _ = self._fire(marking, t)
+                plan.append(t)
+        return plan
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """The single bits of a mask."""
+    while mask:
+        low = mask & -mask
+        yield low
+        mask ^= low
 
 
 def _mask(places: Iterable[int]) -> int:

@@ -54,8 +54,10 @@ from discreet.privacy.guarantee import Budget, Guarantee, Part
 FilterName = Literal["best", "basic", "zcdp", "gdp", "advanced"]
 FILTERS: tuple[FilterName, ...] = get_args(FilterName)
 
-SHARES = {"basic": 0.5, "zcdp": 0.25, "gdp": 0.25}
-"""How `best` divides δ. basic needs δ most: the others only feel its logarithm."""
+SHARES = {"basic": 0.5, "zcdp": 0.5}
+"""How `best` divides δ. advanced lies within zcdp, and gdp within the two as long as releases
+state their cost in ε or ρ (a pure ε is π/2 times dearer in μ² than in 2ρ), so neither has a
+share; gdp pays off for a source whose releases are stated in μ."""
 
 RESERVE = 0.5
 """The part of a filter's δ that pays for composition (δ′); the rest is for the releases' own."""
@@ -188,11 +190,11 @@ class Limit:
         left = float(self.amount - amount)
         if left <= 0 or delta > self.delta:
             return 0.0
-        guess = _NEXT[self.name](left)
-        for _ in range(60):
-            if self.fits(spent + Spend.of_budget(Budget(guess))):
-                return guess
-            guess *= 1 - 2**-40 if _ < 30 else 1 - 2**-20
+        largest = _NEXT[self.name](left)
+        for margin in (0.0, 2**-40, 2**-20, 2**-10):
+            epsilon = largest * (1 - margin)
+            if self.fits(spent + Spend.of_budget(Budget(epsilon))):
+                return epsilon
         return 0.0
 
     def to_dict(self) -> dict[str, str]:

@@ -101,13 +101,13 @@ class Guarantee:
         `target` is the budget per individual that was divided to get this one (`per_case`
         rounds down, so where the claim holds the target itself holds).
         """
-        if self.holds == self.claimed:
+        if self.holds is not None and self.holds == self.claimed:
             holds: Budget | None = target
         else:
             holds = self.holds and Budget(*group(self.holds.epsilon, self.holds.delta, cases))
         return replace(
             self,
-            claimed=target,
+            claimed=self.claimed and target,
             holds=holds,
             unit="individual",
             cases_per_individual=cases,

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.utility.transport import Integers
-
-START, END = "⊤", "⊥"
+from discreet.utility.transport import Floats
 
 
 @dataclass(frozen=True)
@@ -25,34 +24,11 @@ class FollowsDistance:
     percentage_error: float
 
 
-def follows_counts(variants: Variants, labels: tuple[str, ...]) -> Integers:
-    """How often each label is directly followed by each, as a square matrix.
-
-    `labels` must hold all activities; row and column `len(labels)` stand for start and end.
-    """
-    size = len(labels) + 1
-    position = {label: i for i, label in enumerate(labels)}
-    known = np.array([position[label] for label in variants.activities], dtype=np.int64)
-    lengths = variants.lengths
-    # Each sequence becomes start, its activities, end, in one flat array.
-    padded = np.full(len(variants.codes) + 2 * len(variants), size - 1, dtype=np.int64)
-    shift = np.repeat(2 * np.arange(len(variants)) + 1, lengths)
-    padded[np.arange(len(variants.codes)) + shift] = known[variants.codes]
-    ends = np.cumsum(lengths + 2) - 1
-    inner = np.ones(len(padded), dtype=bool)
-    inner[ends] = False
-    step = np.flatnonzero(inner)
-    weight = np.repeat(variants.counts, lengths + 1)
-    pairs = padded[step] * size + padded[step + 1]
-    counts = np.bincount(pairs, weights=weight.astype(np.float64), minlength=size * size)
-    return counts.astype(np.int64).reshape(size, size)
-
-
-def follows_distance(left: Variants, right: Variants) -> FollowsDistance:
+def follows_distance(left: Variants | Follows, right: Variants | Follows) -> FollowsDistance:
     """Compare the directly-follows counts of `right` with those of `left`."""
-    labels = tuple(sorted(set(left.activities) | set(right.activities)))
-    ours = follows_counts(left, labels).astype(np.float64)
-    other = follows_counts(right, labels).astype(np.float64)
+    pair = [Follows.of_variants(v) if isinstance(v, Variants) else v for v in (left, right)]
+    labels = sorted(set(pair[0].activities) | set(pair[1].activities))
+    ours, other = (_on(follows, labels) for follows in pair)
     if not ours.sum() or not other.sum():
         distance = float(bool(ours.sum()) != bool(other.sum()))
         return FollowsDistance(distance, distance)
@@ -61,3 +37,12 @@ def follows_distance(left: Variants, right: Variants) -> FollowsDistance:
         float(np.abs(ours / ours.sum() - other / other.sum()).sum() / 2),
         float((np.abs(ours - other)[seen] / ours[seen]).mean()),
     )
+
+
+def _on(follows: Follows, labels: list[str]) -> Floats:
+    """The counts on a common alphabet."""
+    position = {label: i for i, label in enumerate(labels)}
+    place = [position[label] for label in follows.activities] + [len(labels)]
+    counts = np.zeros((len(labels) + 1, len(labels) + 1))
+    counts[np.ix_(place, place)] = follows.counts
+    return counts

@@ -12,19 +12,16 @@ import numpy.typing as npt
 
 from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog
-from discreet.log.instants import HOUR, microseconds, since_start
+from discreet.log.instants import HOUR, LATEST, microseconds, since_start
 from discreet.log.variants import spans
 from discreet.mechanisms.amun.risk import Floats, published_epsilon, worst_prior
 from discreet.privacy.noise import discrete_laplace, geometric
 from discreet.privacy.randomness import Integers, Randomness
 
-LATEST = 253_402_300_799_000_000
-"""The last second of the year 9999: times are cut there, since few tools read later ones."""
-
 GRID = 1 << 30
 """Times are normalised to integers from 0 to GRID within their transition."""
 
-STEPS = 1 << 20
+STEPS = 1 << 32
 """Unit Laplace noise is drawn on a grid of 1/STEPS."""
 
 

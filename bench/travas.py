@@ -1,0 +1,62 @@
+"""TraVaS in figures: thresholds, chances and similarity to the real logs, as Markdown."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from discreet.log.reading import read_log
+from discreet.mechanisms.travas import TraVaS
+from discreet.privacy.partition import OptimalSelection, TruncatedSelection
+from discreet.utility.similarity import relative_log_similarity
+
+LOGS = ("Sepsis", "BPIC2013_incidents", "BPIC2012_A", "CoSeLoG_receipt")
+BUDGETS = ((1.0, 0.01), (0.1, 0.01), (1.0, 0.001), (1.0, 1e-6), (0.1, 1e-6))
+REPETITIONS = 10
+
+
+def thresholds() -> None:
+    """How many cases a variant needs."""
+    print("| ε | δ | threshold strict | published | half chance at | nine in ten at |")
+    print("|---|---|---|---|---|---|")
+    for epsilon, delta in ((0.1, 1e-6), (0.5, 1e-6), (1.0, 1e-6), (2.0, 1e-6), (1.0, 1e-4)):
+        best = OptimalSelection(epsilon, delta)
+        chances = [float(best.probability(n)) for n in range(1, 2 * best.threshold + 5)]
+        half, most = (1 + int(np.searchsorted(chances, p)) for p in (0.5, 0.9))
+        plain = TruncatedSelection(epsilon, delta).threshold
+        print(f"| {epsilon:g} | {delta:g} | {best.threshold} | {plain} | {half} | {most} cases |")
+
+
+def similarities(folder: Path) -> None:
+    """What is left of the real logs."""
+    print("| log | ε | δ | strict | published |")
+    print("|---|---|---|---|---|")
+    for name in LOGS:
+        log = read_log(folder / f"{name}.xes.gz")
+        for epsilon, delta in BUDGETS:
+            cells = []
+            for fidelity in ("strict", "published"):
+                chosen = TraVaS(epsilon=epsilon, delta=delta, fidelity=fidelity)
+                scores = [
+                    relative_log_similarity(log.variants, chosen.release(log).artefact)
+                    for _ in range(REPETITIONS)
+                ]
+                cells.append(f"{np.mean(scores):.3f} ± {np.std(scores):.3f}")
+            print(f"| {name} | {epsilon:g} | {delta:g} | {cells[0]} | {cells[1]} |")
+
+
+def main() -> None:
+    """Print both tables."""
+    thresholds()
+    folder = Path(os.environ.get("DISCREET_LOGS", "../shared/logs"))
+    if not folder.is_dir():
+        sys.exit(f"no real logs in {folder}; name their folder in DISCREET_LOGS")
+    print()
+    similarities(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""What a distinguisher looks at: numbers read off released artefacts of any kind."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.audits.neighbours import Pair, Trace, arrow
+from discreet.log.events import TIME, EventLog
+from discreet.log.variants import Variants
+from discreet.release import Artefact, Document
+
+Floats = npt.NDArray[np.float64]
+MOST = 60
+"""So many features of each sort at most."""
+
+
+class Features:
+    """Named numbers of an artefact, measured on many artefacts at once."""
+
+    def __init__(self, names: list[str], measure: Callable[[Sequence[Any]], Floats]) -> None:
+        self.names = names
+        self.measure = measure
+
+
+def learn_features(pair: Pair, examples: Sequence[Artefact]) -> Features:
+    """Choose what to look at, from what the attacker knows and from a few trial releases."""
+    first = examples[0]
+    if isinstance(first, Variants):
+        return _variant_features(pair, examples)
+    if isinstance(first, EventLog):
+        return _log_features(pair, examples)
+    if isinstance(first, Document):
+        return _document_features(examples)
+    raise TypeError(f"an audit cannot read a {type(first).__name__}")
+
+
+def shown_name(trace: Trace) -> str:
+    """The name of the feature that counts a variant's cases."""
+    return f"cases of {arrow(trace)}"
+
+
+def _variant_features(pair: Pair, examples: Sequence[Any]) -> Features:
+    """Counts of variants, prefixes, activities and pairs: all linear in the released counts."""
+    released = Counter(trace for example in examples for trace, _ in example)
+    known = [trace for log in reversed(pair.logs) for trace, _ in log.variants]
+    own = [case.trace for case in (pair.added, pair.removed) if case is not None]
+    traces = list(dict.fromkeys([*own, *known, *(t for t, _ in released.most_common(MOST))]))
+    traces = traces[: 2 * MOST]
+    prefixes = _first(trace[:n] for trace in own for n in range(1, len(trace)))
+    labels = _first(chain.from_iterable([*own, *traces]))
+    follows = _first(step for trace in [*own, *traces] for step in pairwise(trace))
+    names = [
+        *map(shown_name, traces),
+        *(f"cases that begin with {arrow(prefix)}" for prefix in prefixes),
+        *(f"cases with {label}" for label in labels),
+        *(f"steps {a} → {b}" for a, b in follows),
+        "cases",
+        "events",
+        "variants",
+        "longest case",
+    ]
+    at_trace = {trace: place for place, trace in enumerate(traces)}
+    label_sets = [(place, label) for place, label in enumerate(labels, len(traces) + len(prefixes))]
+    at_step = {
+        step: place
+        for place, step in enumerate(follows, len(traces) + len(prefixes) + len(labels))
+    }
+    linear = len(names) - 2
+
+    def row(trace: Trace) -> Floats:
+        values = np.zeros(linear)
+        if trace in at_trace:
+            values[at_trace[trace]] = 1
+        for place, prefix in enumerate(prefixes, len(traces)):
+            values[place] = trace[: len(prefix)] == prefix
+        present = set(trace)
+        for place, label in label_sets:
+            values[place] = label in present
+        for step in pairwise(trace):
+            if step in at_step:
+                values[at_step[step]] += 1
+        values[-2:] = 1, len(trace)
+        return values
+
+    frames: dict[tuple[tuple[str, ...], bytes, bytes], tuple[Floats, int]] = {}
+    rows: dict[Trace, Floats] = {}
+
+    def frame(variants: Variants) -> tuple[Floats, int]:
+        key = variants.activities, variants.codes.tobytes(), variants.offsets.tobytes()
+        if key not in frames:
+            if len(frames) > 20_000:
+                frames.clear()
+            stacked = np.zeros((len(variants), linear))
+            for place, (trace, _) in enumerate(variants):
+                if trace not in rows:
+                    if len(rows) > 50_000:
+                        rows.clear()
+                    rows[trace] = row(trace)
+                stacked[place] = rows[trace]
+            longest = int(variants.lengths.max()) if len(variants) else 0
+            frames[key] = stacked, longest
+        return frames[key]
+
+    def measure(artefacts: Sequence[Variants]) -> Floats:
+        result = np.empty((len(artefacts), len(names)))
+        for place, variants in enumerate(artefacts):
+            matrix, longest = frame(variants)
+            result[place, :linear] = variants.counts @ matrix
+            result[place, linear:] = len(variants), longest
+        return result
+
+    return Features(names, measure)
+
+
+def _log_features(pair: Pair, examples: Sequence[Any]) -> Features:
+    """The features of the log's variants, and times: of the whole, of cases, of steps."""
+    control = _variant_features(pair, [example.variants for example in examples])
+    spans = ("shortest", "median", "longest")
+    words = ("duration of a case", "time between two events")
+    times = ["first event", "last event", *(f"{s} {w}" for w in words for s in spans)]
+
+    def clock(log: EventLog) -> list[float]:
+        if not log.has_times or not log.events:
+            return [0.0] * len(times)
+        moments = log.frame[TIME].dt.epoch("us").to_numpy().astype(np.float64)
+        begins, ends = log.offsets[:-1], log.offsets[1:] - 1
+        gaps = np.delete(np.diff(moments), ends[:-1]) if log.events > log.cases else np.zeros(1)
+        figures = [moments.min(), moments.max()]
+        for values in (moments[ends] - moments[begins], gaps):
+            figures += [values.min(), float(np.median(values)), values.max()]
+        return [float(figure) for figure in figures]
+
+    def measure(artefacts: Sequence[EventLog]) -> Floats:
+        flow = control.measure([log.variants for log in artefacts])
+        return np.hstack([flow, np.array([clock(log) for log in artefacts])])
+
+    return Features([*control.names, *times], measure)
+
+
+def _document_features(examples: Sequence[Any]) -> Features:
+    """The numbers of a document by their place in it, how often each word occurs, and the whole."""
+    suffixes = examples[0].suffixes
+    suffix = ".json" if ".json" in suffixes else suffixes[0]
+
+    def read(document: Document) -> tuple[str, Counter[str]]:
+        text = document.render(suffix)
+        found: Counter[str] = Counter()
+        if suffix == ".json":
+            for name, value in _leaves(json.loads(text)):
+                found[name] += value
+        else:
+            found.update(f"word {word}" for word in re.findall(r"\w+|[^\w\s]", text))
+        return text, found
+
+    sample = [read(example) for example in examples]
+    seen = Counter(name for _, found in sample for name in found)
+    names = [name for name, _ in seen.most_common(4 * MOST)]
+    wholes = [text for text, _ in Counter(text for text, _ in sample).most_common(MOST // 3)]
+
+    def measure(artefacts: Sequence[Document]) -> Floats:
+        result = np.empty((len(artefacts), len(names) + len(wholes)))
+        for place, document in enumerate(artefacts):
+            text, found = read(document)
+            result[place] = [
+                *(found.get(name, 0.0) for name in names),
+                *(text == whole for whole in wholes),
+            ]
+        return result
+
+    titles = [f"the whole is {text if len(text) < 80 else text[:77] + '…'}" for text in wholes]
+    return Features([*names, *titles], measure)
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Numbers by path; texts by path and value, counted; records of a list by their texts."""
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _leaves(entry, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list):
+        yield f"{path} entries", float(len(value))
+        for entry in value:
+            fields = entry.values() if isinstance(entry, dict) else entry
+            flat = isinstance(entry, dict | list) and not any(
+                isinstance(field, dict | list) for field in fields
+            )
+            texts = [field for field in fields if isinstance(field, str)] if flat else []
+            yield from _leaves(entry, f"{path} {' '.join(texts)}" if texts else path)
+    elif isinstance(value, bool | str) or value is None:
+        yield f"{path} is {value}", 1.0
+    else:
+        yield path, float(value)
+
+
+def _first(items: Iterable[Any]) -> list[Any]:
+    """The first few distinct items."""
+    return list(dict.fromkeys(items))[:MOST]

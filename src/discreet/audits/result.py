@@ -1,0 +1,147 @@
+"""What an audit found, in a form for people, programs and pages."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from discreet.audits.exact import ExactLeak
+from discreet.privacy.guarantee import Budget, Guarantee
+
+Verdict = Literal["consistent", "violated", "no guarantee"]
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The most telling event on one pair of logs, held against a budget."""
+
+    against: Budget
+    epsilon: float
+    """ε is at least this at the budget's δ, with the audit's confidence; from runs."""
+    event: str
+    shares: tuple[float, float]
+    """How often the event was seen on the log that makes it likelier, and on the other."""
+    exact: ExactLeak | None
+    contradicts: bool
+    """Whether the budget is broken: by exact computation, or confirmed on fresh runs."""
+
+    @property
+    def bound(self) -> float:
+        """The best lower bound on ε: measured, or exact where that is known and larger."""
+        return max(self.epsilon, self.exact.epsilon if self.exact else 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "against": {"epsilon": self.against.epsilon, "delta": self.against.delta},
+            "epsilon_at_least": finite(self.bound),
+            "measured": finite(self.epsilon),
+            "exact": finite(self.exact.epsilon) if self.exact else None,
+            "exact_delta": self.exact.delta if self.exact else None,
+            "event": self.event,
+            "shares": list(self.shares),
+            "contradicts": self.contradicts,
+        }
+
+
+@dataclass(frozen=True)
+class PairAudit:
+    """One pair of logs: evidence against what holds, and against the claim where that differs."""
+
+    pair: str
+    logs: str
+    runs: int
+    seconds: float
+    promise: Evidence | None
+    claim: Evidence | None
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The evidence that counts: against the promise, else against the claim."""
+        return self.promise or self.claim
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All pairs of one mechanism with the same parameters."""
+
+    mechanism: str
+    parameters: dict[str, Any]
+    guarantee: Guarantee
+    pairs: tuple[PairAudit, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the certificate stands: `violated` only after confirmation."""
+        if any(pair.promise and pair.promise.contradicts for pair in self.pairs):
+            return "violated"
+        return "no guarantee" if self.guarantee.holds is None else "consistent"
+
+    @property
+    def claim_refuted(self) -> bool | None:
+        """Whether the claim fails where it differs from what holds; None where it does not."""
+        found = [pair.claim for pair in self.pairs if pair.claim]
+        return any(claim.contradicts for claim in found) if found else None
+
+    @property
+    def worst(self) -> PairAudit | None:
+        """The pair that shows most: one that breaks a budget, then by the bound on ε."""
+        judged = [pair for pair in self.pairs if pair.evidence]
+        return max(judged, key=_severity, default=None)
+
+    @property
+    def epsilon(self) -> float:
+        """The largest lower bound on ε, with 95% confidence over all pairs together."""
+        return self.worst.evidence.bound if self.worst and self.worst.evidence else 0.0
+
+    def words(self) -> str:
+        """The verdict in a few words."""
+        if self.verdict == "violated":
+            return "violated"
+        if self.claim_refuted:
+            return "claim refuted" + (", certificate consistent" if self.guarantee.holds else "")
+        if self.verdict == "no guarantee":
+            return "no guarantee to contradict"
+        return "consistent"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "mechanism": self.mechanism,
+            "parameters": self.parameters,
+            "verdict": self.verdict,
+            "claim_refuted": self.claim_refuted,
+            "status": self.guarantee.status,
+            "claimed": _budget(self.guarantee.claimed),
+            "certified": _budget(self.guarantee.holds),
+            "epsilon_at_least": finite(self.epsilon),
+            "confidence": CONFIDENCE,
+            "pairs": [
+                {
+                    "pair": pair.pair,
+                    "logs": pair.logs,
+                    "runs": pair.runs,
+                    "seconds": round(pair.seconds, 3),
+                    "promise": pair.promise.to_dict() if pair.promise else None,
+                    "claim": pair.claim.to_dict() if pair.claim else None,
+                }
+                for pair in self.pairs
+            ],
+        }
+
+
+def finite(value: float) -> float | str:
+    """A number that JSON knows, or the word."""
+    return "infinite" if math.isinf(value) else value
+
+
+def _severity(pair: PairAudit) -> tuple[bool, bool, float]:
+    evidence = pair.evidence
+    broken = bool(pair.promise and pair.promise.contradicts)
+    return broken, bool(pair.claim and pair.claim.contradicts), evidence.bound if evidence else 0.0
+
+
+def _budget(budget: Budget | None) -> dict[str, float] | None:
+    return {"epsilon": budget.epsilon, "delta": budget.delta} if budget else None

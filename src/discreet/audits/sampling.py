@@ -1,0 +1,88 @@
+"""Many independent releases of one small log, as features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.audits.features import Features
+from discreet.mechanisms.base import Mechanism
+from discreet.privacy.randomness import Randomness
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+Floats = npt.NDArray[np.float64]
+CHUNK = 5_000
+FEWEST_RUNS = 200
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much an audit may take per pair of logs."""
+
+    runs: int
+    """Releases of each log, at most."""
+    seconds: float
+    """Time for them, about."""
+
+
+QUICK = Effort(runs=20_000, seconds=1.0)
+FULL = Effort(runs=100_000, seconds=20.0)
+
+
+def batched(mechanism: Mechanism) -> bool:
+    """Whether the cheaper path draws what a release draws.
+
+    It does not where a subclass replaced `_draw` alone, nor where individuals are bounded first.
+    """
+    owners = type(mechanism).__mro__
+    one = next(i for i, owner in enumerate(owners) if "_draw" in vars(owner))
+    many = next(i for i, owner in enumerate(owners) if "_draw_many" in vars(owner))
+    return many <= one and mechanism.cases_per_individual is None
+
+
+def releases(mechanism: Mechanism, log: EventLog, runs: int) -> Iterator[Any]:
+    """Artefacts of as many releases, with the operating system's randomness."""
+    if batched(mechanism):
+        source = Randomness.system()
+        return iter(mechanism._draw_many(log, runs, source))
+    return (mechanism.release(log).artefact for _ in range(runs))
+
+
+def sample(mechanism: Mechanism, log: EventLog, runs: int, features: Features) -> Floats:
+    """The features of as many releases, one row each."""
+    measured = []
+    left = runs
+    while left:
+        size = min(left, CHUNK)
+        artefacts = list(islice(releases(mechanism, log, size), size))
+        measured.append(features.measure(artefacts))
+        left -= size
+    return np.vstack(measured)
+
+
+def affordable(
+    mechanism: Mechanism, logs: tuple[EventLog, EventLog], features: Features, effort: Effort
+) -> int:
+    """How many releases of each log the effort allows, from trials that are thrown away.
+
+    Decided before the runs that count, so that nothing they show can stop them early.
+    """
+    trials = 4
+    while True:
+        begin = perf_counter()
+        for log in logs:
+            sample(mechanism, log, trials, features)
+        took = perf_counter() - begin
+        if took > 0.1 * effort.seconds or trials >= min(effort.runs, 1000):
+            break
+        trials *= 4
+    runs = min(effort.runs, int(trials * effort.seconds / max(took, 1e-9)))
+    return max(FEWEST_RUNS, runs // 2 * 2)

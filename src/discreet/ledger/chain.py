@@ -1,0 +1,140 @@
+"""The chain: entries that each carry the hash of the one before, and the check of them all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from discreet.ledger.account import Account
+from discreet.ledger.errors import LedgerError
+from discreet.privacy.filters import Spend
+
+Kind = Literal["budget", "release", "written", "clock"]
+START = "0" * 64
+"""What the first entry points back to."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where the chain ends: how many entries there are, and the hash of the last."""
+
+    count: int = 0
+    hash: str = START
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger. `body` is its canonical text; the hash covers all of it."""
+
+    number: int
+    source: str
+    kind: str
+    body: str
+    hash: str
+
+    @classmethod
+    def after(cls, head: Head, source: str, kind: Kind, content: dict[str, Any]) -> Entry:
+        """The next entry of the chain."""
+        number = head.count + 1
+        body = json.dumps(
+            {
+                **content,
+                "number": number,
+                "source": source,
+                "kind": kind,
+                "previous": head.hash,
+            },
+            ensure_ascii=False,
+            sort_keys=True,
+            allow_nan=False,
+            separators=(",", ":"),
+        )
+        return cls(number, source, kind, body, digest(body))
+
+    def content(self) -> dict[str, Any]:
+        """What the entry says."""
+        if digest(self.body) != self.hash:
+            raise LedgerError(
+                f"entry {self.number} of the ledger was changed after it was written; nothing is "
+                "released on it. Run `discreet budget verify`, then restore the ledger from a "
+                "backup."
+            )
+        content: dict[str, Any] = json.loads(self.body)
+        return content
+
+    @property
+    def head(self) -> Head:
+        """The chain's end if this is the last entry."""
+        return Head(self.number, self.hash)
+
+
+def digest(body: str) -> str:
+    """The hash of an entry's text."""
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def problems(entries: Iterable[Entry], head: Head, known: str | None = None) -> list[str]:
+    """What is wrong with a ledger; empty if every entry is as it was written.
+
+    Every entry must be unchanged, in its place and linked to the one before; the head, kept apart,
+    must be the last; and replaying the releases must give the booked totals, none past its cap.
+    Whoever rewrites everything, head included, is found by `known`: a head noted elsewhere earlier.
+    """
+    found: list[str] = []
+    previous, seen_known = Head(), known in (None, START)
+    accounts: dict[str, Account] = {}
+    time = ""
+    for entry in entries:
+        place = f"entry {entry.number}"
+        if entry.number != previous.count + 1:
+            found.append(
+                f"{place} follows entry {previous.count}: what stood between is missing or moved"
+            )
+        try:
+            content = entry.content()
+        except LedgerError:
+            found.append(f"{place} was changed: its hash does not belong to its text")
+            previous = entry.head
+            continue
+        named = (content.get("number"), content.get("source"), content.get("kind"))
+        if named != (entry.number, entry.source, entry.kind):
+            found.append(f"{place} stands in the wrong place: it was written as entry {named[0]}")
+        if content.get("previous") != previous.hash:
+            found.append(f"{place} does not follow the entry before it")
+        if content["time"] < time and entry.kind != "clock":
+            found.append(f"{place} is earlier than the one before it")
+        time = content["time"]
+        found += [f"{place}: {text}" for text in _replay(entry, content, accounts)]
+        seen_known = seen_known or entry.hash == known
+        previous = entry.head
+    if previous != head:
+        found.append(
+            f"the ledger should end with entry {head.count}, but ends with entry {previous.count}"
+            if previous.count != head.count
+            else "the last entry is not the one that the ledger ended with"
+        )
+    if not seen_known:
+        found.append(f"no entry has the hash {known}: the ledger was rewritten since it was noted")
+    return found
+
+
+def _replay(entry: Entry, content: dict[str, Any], accounts: dict[str, Account]) -> list[str]:
+    """Do what the entry says and compare it with what it says came of it."""
+    if entry.kind not in ("budget", "release"):
+        return []
+    stated = Account.from_dict(content["account"])
+    before = accounts.get(entry.source)
+    accounts[entry.source] = stated
+    if entry.kind == "budget":
+        kept = before.spent if before else Spend()
+        return [] if stated.spent == kept else ["the budget was set with another sum of spending"]
+    if before is None:
+        return ["a release without a budget"]
+    try:
+        expected = before.charged(Spend.from_dict(content["cost"]))
+    except LedgerError:
+        return ["the release passes the cap"]
+    return [] if expected == stated else ["the totals do not follow from the entries before"]

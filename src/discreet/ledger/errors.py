@@ -1,0 +1,9 @@
+"""What can go wrong with a ledger. Where one of these is raised, nothing may be released."""
+
+
+class LedgerError(ValueError):
+    """The ledger cannot be used: says what, where, and what to do."""
+
+
+class RefusedError(LedgerError):
+    """The ledger works and says no: this release does not fit what the steward allowed."""

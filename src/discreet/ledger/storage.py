@@ -1,0 +1,308 @@
+"""Storage: the ledger's tables in SQLite or PostgreSQL, and the one transaction that writes.
+
+Writers queue at one lock, SQLite's write lock (BEGIN IMMEDIATE) or the row of the chain's head
+(SELECT … FOR UPDATE), from before the total is read until the entry is durable. Under that lock
+reading, checking and appending are one step, so no two grants see the same total.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import (
+    DDL,
+    Column,
+    Connection,
+    Engine,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from discreet.ledger.chain import Entry, Head
+from discreet.ledger.errors import LedgerError
+from discreet.ledger.location import Location
+
+PATIENCE = 60
+"""Seconds that a writer waits for its turn."""
+
+schema = MetaData()
+entries = Table(
+    "discreet_entries",
+    schema,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("source", String(200), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("hash", String(64), nullable=False),
+)
+Index("discreet_entries_by_source", entries.c.source, entries.c.number)
+heads = Table(
+    "discreet_head",
+    schema,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, nullable=False),
+    Column("hash", String(64), nullable=False),
+    Column("key_check", String(64)),
+)
+seen = Table(
+    "discreet_seen",
+    schema,
+    Column("fingerprint", String(64), primary_key=True),
+    Column("source", String(200), primary_key=True),
+)
+
+_APPEND_ONLY = {
+    "sqlite": [
+        f"CREATE TRIGGER discreet_no_{verb} BEFORE {verb} ON discreet_entries "
+        "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+        for verb in ("update", "delete")
+    ],
+    "postgresql": [
+        "CREATE FUNCTION discreet_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$",
+        "CREATE TRIGGER discreet_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "
+        "discreet_entries FOR EACH STATEMENT EXECUTE FUNCTION discreet_append_only()",
+    ],
+}
+for _dialect, _statements in _APPEND_ONLY.items():
+    for _statement in _statements:
+        event.listen(entries, "after_create", DDL(_statement).execute_if(dialect=_dialect))
+
+
+class Storage:
+    """A ledger's database."""
+
+    def __init__(self, location: Location, *, create: bool = False) -> None:
+        self.location = location
+        with self._explained():
+            if location.file is not None:
+                self._check_file(create)
+            self.engine = _engine(location)
+            with self.engine.connect() as connection:
+                exists = inspect(connection).has_table(heads.name)
+            if not exists and create:
+                self._create()
+            elif not exists:
+                raise LedgerError(
+                    f"there is no ledger at {location} yet; begin one with "
+                    "`discreet budget set SOURCE --epsilon 3 --delta 1e-5`"
+                )
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection whose reads all see the same state."""
+        with self._explained(), self.engine.connect() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+            else:
+                connection.execute(text("BEGIN"))
+            yield connection
+            connection.rollback()
+
+    @contextmanager
+    def writing(self) -> Iterator[tuple[Connection, Head]]:
+        """The one transaction at a time that may append; durable when the block has ended well.
+
+        If the connection breaks during the commit, nobody knows whether the entry was booked.
+        That ends in an error like all others: nothing is released, a spend may stand.
+        """
+        with self._explained(), self.engine.connect() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
+                connection.execute(text("SET LOCAL synchronous_commit = on"))
+            else:
+                connection.execute(text("BEGIN IMMEDIATE"))
+            yield connection, head(connection, lock=True)
+            connection.commit()
+
+    def _check_file(self, create: bool) -> None:
+        file = self.location.file
+        assert file is not None
+        if create:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        elif not file.exists():
+            raise LedgerError(
+                f"there is no ledger at {file} yet; begin one with "
+                "`discreet budget set SOURCE --epsilon 3 --delta 1e-5`"
+            )
+
+    def _create(self) -> None:
+        with self.engine.connect() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(7305792410)"))
+            else:
+                connection.execute(text("PRAGMA journal_mode = WAL"))
+                connection.execute(text("BEGIN IMMEDIATE"))
+            if not inspect(connection).has_table(heads.name):
+                schema.create_all(connection)
+                start = Head()
+                connection.execute(insert(heads).values(id=1, number=start.count, hash=start.hash))
+            connection.commit()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what a database or a disk says into what happened and what to do."""
+        try:
+            yield
+        except DBAPIError as error:
+            raise LedgerError(self._explain(str(error.orig))) from error
+        except ArgumentError as error:
+            raise LedgerError(f"the ledger's URL cannot be understood: {error}") from error
+        except SQLAlchemyError as error:
+            raise LedgerError(self._explain(str(error))) from error
+        except ModuleNotFoundError as error:
+            raise LedgerError(
+                "a ledger in PostgreSQL needs psycopg: pip install 'discreet[postgres]'"
+            ) from error
+        except OSError as error:
+            raise LedgerError(self._explain(error.strerror or str(error))) from error
+
+    def _explain(self, said: str) -> str:
+        said = said.strip().splitlines()[0] if said.strip() else "no answer"
+        lower = said.lower()
+        advice = "look at `discreet budget history` before you try again: a spend may stand"
+        for signs, words in _ADVICE:
+            if any(sign in lower for sign in signs):
+                advice = words
+                break
+        return f"nothing was released: the ledger {self.location} failed ({said}); {advice}"
+
+
+_ADVICE = (
+    (
+        ("disk is full", "disk i/o error", "no space", "file too large", "could not extend"),
+        "make room on its disk and try again",
+    ),
+    (
+        ("readonly", "read-only", "permission denied"),
+        "it may only be read: ask its owner for the right to write to the file and its folder",
+    ),
+    (("unable to open",), "check that the folder exists and that you may write to it"),
+    (
+        ("malformed", "not a database", "corrupt", "invalid page", "disk image"),
+        "it is damaged: restore it from a backup and run `discreet budget verify`; do not begin "
+        "a fresh one, which would forget what was spent",
+    ),
+    (
+        ("locked", "lock timeout"),
+        f"others kept it busy for {PATIENCE} seconds: wait and try again",
+    ),
+    (("authentication failed", "no password"), "check user and password in DISCREET_LEDGER"),
+    (
+        ("connection refused", "could not translate", "connection timeout", "connection failed"),
+        "check that the database server runs and that DISCREET_LEDGER names it rightly",
+    ),
+    (
+        ("no such table", "no such column", "does not exist", "has no column"),
+        "this is not a ledger of this version of discreet, or it is damaged: restore a backup",
+    ),
+)
+
+
+def _engine(location: Location) -> Engine:
+    if location.file is None:
+        return create_engine(
+            location.url,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": 10, "tcp_user_timeout": 30_000},
+        )
+    engine = create_engine(location.url, connect_args={"timeout": PATIENCE})
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None  # this module says where a transaction begins
+        connection.execute("PRAGMA synchronous = FULL")  # in WAL less would lose the last commits
+
+    return engine
+
+
+def append(connection: Connection, entry: Entry) -> None:
+    """Put an entry at the end of the chain."""
+    connection.execute(
+        insert(entries).values(
+            number=entry.number,
+            source=entry.source,
+            kind=entry.kind,
+            body=entry.body,
+            hash=entry.hash,
+        )
+    )
+    connection.execute(update(heads).values(number=entry.number, hash=entry.hash))
+
+
+def head(connection: Connection, *, lock: bool = False) -> Head:
+    """Where the chain ends, as noted apart from the entries; `lock` keeps other writers out."""
+    query = select(heads).with_for_update() if lock else select(heads)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise LedgerError(
+            "the ledger has lost the record of its last entry; restore it from a backup"
+        )
+    return Head(row.number, row.hash)
+
+
+def last(connection: Connection) -> Entry | None:
+    """The last entry of all."""
+    query = select(entries).order_by(entries.c.number.desc()).limit(1)
+    row = connection.execute(query).one_or_none()
+    return Entry(*row) if row is not None else None
+
+
+def last_account(connection: Connection, source: str) -> Entry | None:
+    """The last entry that says how a source's account stands."""
+    query = (
+        select(entries)
+        .where(entries.c.source == source, entries.c.kind.in_(("budget", "release")))
+        .order_by(entries.c.number.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    return Entry(*row) if row is not None else None
+
+
+def walk(connection: Connection, source: str | None = None) -> Iterator[Entry]:
+    """All entries from the first on, or those of a source."""
+    query = select(entries).order_by(entries.c.number)
+    if source is not None:
+        query = query.where(entries.c.source == source)
+    for row in connection.execute(query, execution_options={"yield_per": 1000}):
+        yield Entry(*row)
+
+
+def sources(connection: Connection) -> list[str]:
+    """The names of all sources that have a budget."""
+    query = select(entries.c.source).where(entries.c.kind == "budget").distinct()
+    return sorted(connection.execute(query).scalars())
+
+
+def remember(connection: Connection, fingerprint: str, source: str) -> list[str]:
+    """Note that a log came under this source; the other names under which it came before."""
+    query = select(seen.c.source).where(seen.c.fingerprint == fingerprint)
+    known = set(connection.execute(query).scalars())
+    if source not in known:
+        connection.execute(insert(seen).values(fingerprint=fingerprint, source=source))
+    return sorted(known - {source})
+
+
+def key_of(connection: Connection) -> str | None:
+    """The check value of the key that the fingerprints were made with."""
+    return connection.execute(select(heads.c.key_check)).scalar_one()
+
+
+def set_key(connection: Connection, check: str) -> None:
+    """Note the key that the fingerprints are made with."""
+    connection.execute(update(heads).values(key_check=check))

@@ -1,0 +1,90 @@
+"""Further columns: values per activity (or per case) by partition selection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from discreet.log.errors import LogError
+from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+from discreet.log.variants import Ints
+from discreet.mechanisms.amun.sampling import choose_by_row
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, select
+from discreet.privacy.randomness import Randomness
+
+
+@dataclass(frozen=True)
+class Column:
+    """The values of a column that are shown: `weights[activity, value]`, noisy counts.
+
+    A column of cases (`case:…`) has one row for all activities.
+    """
+
+    name: str
+    dtype: pl.DataType
+    values: tuple[str, ...]
+    activities: tuple[str, ...] | None
+    weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]
+
+    @classmethod
+    def learn(cls, log: EventLog, name: str, budget: Budget, source: Randomness) -> Column:
+        """Each case gives one value: its own, or that of one of its events chosen at random.
+
+        So a case adds one to one key, (activity, value) or value, and the selection is (ε, δ)-DP.
+        An event without a value gives none.
+        """
+        if name not in log.table.columns:
+            raise LogError(
+                f"this log has no column {name!r}; its further columns are "
+                + (", ".join(_further(log)) or "none")
+            )
+        lengths = np.diff(log.offsets).astype(np.uint64)
+        of_case = name.startswith("case:")
+        place = (source.words(log.cases) % lengths).astype(np.int64)
+        event = log.offsets[:-1] + (0 if of_case else place)
+        keys = pl.DataFrame(
+            {
+                "activity": np.zeros(log.cases, np.int32) if of_case else log.codes[event],
+                "value": log.table[name].gather(log.order[event]).cast(pl.String),
+            }
+        )
+        counted = keys.drop_nulls().group_by("activity", "value").len().sort("activity", "value")
+        selection = OptimalSelection(min(budget.epsilon, LARGEST_EPSILON), budget.delta)
+        shown, counts = select(selection, counted["len"].cast(pl.Int64).to_numpy(), source)
+        kept = counted[shown]
+        values = tuple(kept["value"].unique().sort())
+        number = {value: i for i, value in enumerate(values)}
+        weights = np.zeros((1 if of_case else len(log.activities), max(1, len(values))))
+        column = np.array([number[value] for value in kept["value"]], dtype=np.int64)
+        weights[kept["activity"].to_numpy(), column] = np.maximum(counts, 1)
+        return cls(
+            name=name,
+            dtype=log.table.schema[name],
+            values=values,
+            activities=None if of_case else log.activities,
+            weights=weights,
+        )
+
+    def draw(
+        self, activities: tuple[str, ...], codes: Ints, offsets: Ints, source: Randomness
+    ) -> pl.Series:
+        """A value for each event, by the shown counts of its activity; none where none is shown."""
+        lengths = np.diff(offsets)
+        if self.activities is None:
+            rows = np.zeros(len(lengths), dtype=np.int64)
+        else:
+            row = {activity: i for i, activity in enumerate(self.activities)}
+            rows = np.array([row[label] for label in activities], dtype=np.int64)[codes]
+        value = choose_by_row(self.weights, rows, source)
+        known = self.weights.sum(axis=1)[rows] > 0
+        if self.activities is None:
+            value, known = np.repeat(value, lengths), np.repeat(known, lengths)
+        texts = pl.Series(self.name, self.values or [""], dtype=pl.String).gather(value)
+        return texts.set(pl.Series(~known), None).cast(self.dtype)
+
+
+def _further(log: EventLog) -> list[str]:
+    return [name for name in log.table.columns if name not in (CASE, ACTIVITY, TIME)]

@@ -1,0 +1,108 @@
+"""How long it takes from one event to the next: private histograms per relation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.log.instants import SECOND
+from discreet.log.variants import Ints
+from discreet.mechanisms.amun.sampling import Floats, choose_by_row, fractions, shrunk
+from discreet.mechanisms.amun.spending import GapsSpending
+from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.randomness import Integers, Randomness
+
+EDGES = np.array([0, 1, *(SECOND << power for power in range(32))], dtype=np.int64)
+"""Bins of durations, public: none at all, under a second, then doubling to 68 years and more."""
+
+BINS = len(EDGES) - 1
+
+WEIGHT = 1 << 16
+"""What a case spreads evenly over its steps, rounded down: its L1 norm in each histogram."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a log: durations, which relation each is of (−1: not asked for), by case.
+
+    `targets[r]` is the group of relation `r`: the activity it leads to. The relations must be
+    known already, from released variants.
+    """
+
+    durations: Integers
+    relation: Integers
+    offsets: Ints
+    targets: Integers
+
+    def counts(self, rows: Integers, size: int) -> Integers:
+        """The weight in each of `size` rows and each bin; rows of −1 are left out.
+
+        A case with g steps adds ⌊WEIGHT/g⌋ to one cell for each, so at most WEIGHT in all,
+        whatever its length.
+        """
+        steps = np.diff(self.offsets)
+        weight = np.repeat(WEIGHT // np.maximum(steps, 1), steps)
+        cell = np.searchsorted(EDGES[:-1], self.durations, side="right") - 1
+        known = rows >= 0
+        table = np.zeros(size * BINS, dtype=np.int64)
+        np.add.at(table, rows[known] * BINS + cell[known], weight[known])
+        return table.reshape(size, BINS)
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The distribution of durations of each relation, over the bins."""
+
+    rows: Floats
+
+    @classmethod
+    def learn(cls, steps: Steps, spending: GapsSpending, source: Randomness) -> Gaps:
+        """From three histograms: of all steps, by the activity they lead to, and by relation.
+
+        Each has L1 sensitivity WEIGHT per case, so noise of scale WEIGHT/ε′ on every cell makes
+        it ε′-DP. The finer ones depart from the coarser only where the noise allows.
+        """
+        activities = int(steps.targets.max(initial=-1)) + 1
+        into = np.append(steps.targets, -1)[steps.relation]
+        everything = np.zeros_like(into)
+        uniform = np.full((1, BINS), 1 / BINS)
+
+        counts, scale = _noisy(steps.counts(everything, 1), spending.all_steps, source)
+        overall = _within_range(shrunk(counts, scale, uniform), counts, scale)
+        counts, scale = _noisy(steps.counts(into, activities), spending.by_activity, source)
+        by_activity = shrunk(counts, scale, overall)
+        counts, scale = _noisy(
+            steps.counts(steps.relation, len(steps.targets)), spending.by_relation, source
+        )
+        return cls(shrunk(counts, scale, by_activity[steps.targets]))
+
+    def draw(self, relation: Integers, source: Randomness) -> Integers:
+        """A duration for each step: a bin by its share, then log-uniform within it."""
+        cell = choose_by_row(self.rows, relation, source)
+        low = np.maximum(EDGES[cell], 1).astype(np.float64)
+        high = EDGES[cell + 1].astype(np.float64)
+        drawn = low * (high / low) ** fractions(len(cell), source)
+        return np.where(cell == 0, 0, np.floor(drawn)).astype(np.int64)
+
+
+def _noisy(counts: Integers, epsilon: float, source: Randomness) -> tuple[Floats, float]:
+    """Counts with noise, in units of a case, and the noise's scale."""
+    scale = WEIGHT / Fraction(epsilon)
+    noise = discrete_laplace(scale, counts.size, source).reshape(counts.shape)
+    return (counts + noise) / WEIGHT, float(scale / WEIGHT)
+
+
+def _within_range(row: Floats, counts: Floats, scale: float) -> Floats:
+    """Without the bins before the first and after the last that the noise cannot explain.
+
+    Otherwise a little noise at the far end would invent steps that take decades.
+    """
+    found = np.flatnonzero(counts[0] > scale * math.log(2 * BINS))
+    if not len(found):
+        return row
+    kept = np.zeros_like(row)
+    kept[:, found[0] : found[-1] + 1] = row[:, found[0] : found[-1] + 1]
+    return kept / kept.sum() if kept.sum() > 0 else row

@@ -1,0 +1,59 @@
+"""Drawing from noisy histograms. Nothing here reads a log: it is all post-processing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.privacy.randomness import Integers, Randomness
+
+Floats = npt.NDArray[np.float64]
+
+
+def fractions(size: int, source: Randomness) -> Floats:
+    """Uniform numbers in [0, 1)."""
+    return (source.words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def choose(weights: Floats, size: int, source: Randomness) -> Integers:
+    """Indices drawn by weight; uniformly if no weight is positive."""
+    return choose_by_row(weights[None, :], np.zeros(size, dtype=np.int64), source)
+
+
+def choose_by_row(weights: Floats, rows: Integers, source: Randomness) -> Integers:
+    """For each entry of `rows` a column, by the weights in that row."""
+    columns = weights.shape[1]
+    empty = weights.sum(axis=1, keepdims=True) <= 0
+    share = np.where(empty, 1.0, weights)
+    share = np.cumsum(share / share.sum(axis=1, keepdims=True), axis=1)
+    share[:, -1] = 1.0
+    steps = (np.arange(len(weights))[:, None] + share).ravel()
+    place = np.searchsorted(steps, rows + fractions(len(rows), source), side="right")
+    return np.clip(place - rows * columns, 0, columns - 1)
+
+
+def significant(counts: Floats, scale: float) -> Floats:
+    """Noisy counts with those set to zero that the noise alone may have made.
+
+    Noise of this scale passes scale·ln(2·cells) in about a quarter of a cell on average.
+    """
+    return np.where(counts > scale * math.log(2 * len(counts)), counts, 0.0)
+
+
+def shrunk(counts: Floats, scale: float, parent: Floats) -> Floats:
+    """Rows of noisy counts as distributions, each drawn towards its parent's (James–Stein).
+
+    A row departs from its parent only as far as its distance exceeds what the noise explains.
+    """
+    total = counts.sum(axis=1, keepdims=True).clip(min=0)
+    expected = total * parent
+    away = np.where(parent > 0, counts - expected, 0.0)
+    cells = (parent > 0).sum(axis=1, keepdims=True)
+    explained = (cells - 2).clip(min=0) * 2 * scale**2
+    distance = (away**2).sum(axis=1, keepdims=True)
+    kept = np.where(distance > explained, 1 - explained / np.maximum(distance, 1e-300), 0.0)
+    rows = (expected + kept * away).clip(min=0)
+    mass = rows.sum(axis=1, keepdims=True)
+    return np.where(mass > 0, rows / np.where(mass > 0, mass, 1.0), parent)

@@ -1,0 +1,133 @@
+"""When cases start: a private histogram of a public stretch of weeks, weekdays and hours."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from discreet.log.instants import DAY, HOUR, MONDAY, WEEK
+from discreet.mechanisms.amun.sampling import Floats, choose, fractions, significant
+from discreet.mechanisms.amun.spending import StartsSpending
+from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.randomness import Integers, Randomness
+
+DEPTH = 12
+"""The public stretch has 2**DEPTH weeks, from 29 December 1969 to June 2048; what lies outside
+counts at its edge."""
+
+
+@dataclass(frozen=True)
+class Halving:
+    """Halve a stretch of time again and again where many cases are (PrivTree), with epsilon.
+
+    A part at depth d with c cases has the score b = max(−t, c − d·t) and is halved iff b + N > 0,
+    N discrete Laplace with P[n] ∝ e^{−rate·|n|}, drawn afresh for every part; single weeks are
+    never halved. Only the parts come out, no count.
+
+    Proof of epsilon-DP, add-remove. A case lies in one part per depth; only their scores differ,
+    by 0 or 1. Let x be the score with the case and g(x) the gain ln(P[x + N > 0]/P[x − 1 + N > 0]).
+    With q = e^{−rate}, g(x) = rate for x ≤ 1 and ln((1 + q − q^x)/(1 + q − q^{x−1})) above, so g
+    falls. Scores along the way down fall by at least t each, as counts do not grow, and a part
+    with c − d·t ≤ −t has the same score −t in both logs. So the halved parts that matter have
+    scores of at least 1 − t, each at least t apart, and their gains add up to at most
+
+        g(1 − t) + g(1) + g(1 + t) + … (one term per depth),
+
+    while the part where the halving ends turns the odds the other way, by at most rate, since
+    P[x + N ≤ 0] changes by at most that factor. Whichever log has the case, the log-ratio of any
+    outcome is therefore at most this sum, and `rate` is chosen so that it stays below epsilon.
+    """
+
+    epsilon: float
+
+    @cached_property
+    def rate(self) -> Fraction:
+        """The largest rate found whose cost stays within epsilon."""
+        low, high = 0.0, min(self.epsilon, 300.0)
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if cost(middle) <= self.epsilon else (low, middle)
+        return Fraction(low)
+
+    @cached_property
+    def step(self) -> int:
+        """What each depth takes off the score: t."""
+        return step(float(self.rate))
+
+    def parts(self, weeks: Integers, source: Randomness) -> Integers:
+        """The first weeks of the parts, in order; `weeks` are those in which cases start."""
+        ordered = np.sort(weeks)
+        done = [np.zeros(0, dtype=np.int64)]
+        open_parts = np.zeros(1, dtype=np.int64)
+        for depth in range(DEPTH):
+            width = 1 << DEPTH - depth
+            edges = np.searchsorted(ordered, [open_parts, open_parts + width])
+            score = np.maximum(-self.step, edges[1] - edges[0] - depth * self.step)
+            halved = score + discrete_laplace(1 / self.rate, len(open_parts), source) > 0
+            done.append(open_parts[~halved])
+            open_parts = np.concatenate(
+                [open_parts[halved], open_parts[halved] + width // 2]
+            ).astype(np.int64)
+        return np.sort(np.concatenate([*done, open_parts]))
+
+
+def step(rate: float) -> int:
+    """A third of the noise's scale: near the best for a case some eight halvings down."""
+    return max(1, math.ceil(1 / (3 * rate)))
+
+
+def cost(rate: float) -> float:
+    """The epsilon of a rate, rounded up: the sum in `Halving`'s proof."""
+    t = step(rate)
+    scores = 1 + t * np.arange(-1, DEPTH - 1, dtype=np.float64)
+    q = math.exp(-rate)
+    above = np.maximum(scores, 1)
+    gains = np.log1p((q ** (above - 1) - q**above) / (1 + q - q ** (above - 1)))
+    return float(np.where(scores <= 1, rate, gains).sum()) * (1 + 1e-9)
+
+
+@dataclass(frozen=True)
+class Starts:
+    """What was learnt of the start times, and how to draw new ones from it."""
+
+    parts: Integers
+    part_counts: Floats
+    weekdays: Floats
+    hours: Floats
+
+    @classmethod
+    def learn(cls, starts: Integers, spending: StartsSpending, source: Randomness) -> Starts:
+        """From four steps in each of which a case counts once. Weekdays and hours are UTC's."""
+        since = starts - MONDAY
+        weeks = np.clip(since // WEEK, 0, (1 << DEPTH) - 1)
+        parts = Halving(spending.halving).parts(weeks, source)
+        part_of = np.searchsorted(parts, weeks, side="right") - 1
+        counts, scale = _noisy(part_of, len(parts), spending.counting, source)
+        return cls(
+            parts=parts,
+            part_counts=significant(counts, scale),
+            weekdays=_noisy(since // DAY % 7, 7, spending.weekdays, source)[0].clip(min=0),
+            hours=_noisy(since // HOUR % 24, 24, spending.hours, source)[0].clip(min=0),
+        )
+
+    def draw(self, size: int, source: Randomness) -> Integers:
+        """Start times: a part by its count, a week of it, a weekday, an hour, a moment in it."""
+        part = choose(self.part_counts, size, source)
+        width = np.diff(np.append(self.parts, 1 << DEPTH))[part]
+        week = self.parts[part] + np.floor(fractions(size, source) * width).astype(np.int64)
+        day = choose(self.weekdays, size, source)
+        hour = choose(self.hours, size, source)
+        moment = np.floor(fractions(size, source) * HOUR).astype(np.int64)
+        return MONDAY + week * WEEK + day * DAY + hour * HOUR + moment
+
+
+def _noisy(
+    cells: Integers, size: int, epsilon: float, source: Randomness
+) -> tuple[Floats, float]:
+    counts = np.bincount(cells, minlength=size)
+    scale = 1 / Fraction(epsilon)
+    return (counts + discrete_laplace(scale, size, source)).astype(np.float64), float(scale)

@@ -1,0 +1,64 @@
+"""Easily recognised noise: the share of released cases that look normal (paper 003)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.log.follows import pairs
+from discreet.log.variants import Variants
+from discreet.utility.transport import Integers
+
+TREES = 100
+LARGEST_SAMPLE = 20_000
+
+
+class Normality:
+    """An isolation forest trained on the raw log.
+
+    Features as in paper 003: which activities and which directly-follows pairs a case has,
+    restricted to those of the raw log (others never vary in training, so no tree uses them).
+    """
+
+    def __init__(self, variants: Variants) -> None:
+        from sklearn.ensemble import IsolationForest
+
+        self.activities = variants.activities
+        self.size = len(variants.activities) + 1
+        rows = self._features(variants)
+        self.columns = np.flatnonzero(rows.any(axis=0))
+        cases = np.repeat(np.arange(len(variants)), variants.counts)
+        if len(cases) > LARGEST_SAMPLE:
+            cases = np.random.default_rng(0).choice(cases, LARGEST_SAMPLE, replace=False)
+        self._forest = IsolationForest(n_estimators=TREES, random_state=0)
+        self._forest.fit(rows[np.sort(cases)][:, self.columns])
+
+    def share(self, variants: Variants) -> float:
+        """The share of cases that the forest takes for normal; 0 for an empty log."""
+        if not variants.cases:
+            return 0.0
+        normal = self._forest.predict(self._features(variants)[:, self.columns]) == 1
+        return float(variants.counts[normal].sum() / variants.cases)
+
+    def _features(self, variants: Variants) -> npt.NDArray[np.bool_]:
+        """One row per variant: activities, then pairs, both by the raw log's codes."""
+        known = self._recode(variants.activities)
+        source, target, owner = pairs(variants)
+        source, target = known[source], known[target]
+        kept = (source >= 0) & (target >= 0)
+        rows = np.zeros((len(variants), self.size + self.size**2), dtype=bool)
+        rows[owner[source >= 0], source[source >= 0]] = True
+        cells = self.size + source[kept] * self.size + target[kept]
+        rows[owner[kept], cells] = True
+        return rows
+
+    def _recode(self, activities: tuple[str, ...]) -> Integers:
+        position = {label: i for i, label in enumerate(self.activities)}
+        return np.array([*(position.get(a, -1) for a in activities), self.size - 1])
+
+
+def normal_share(log: Variants, released: Variants) -> float:
+    """The share of released cases that an isolation forest trained on the log calls normal."""
+    return Normality(log).share(released)
+
+

@@ -1,0 +1,298 @@
+"""Evaluate a release against the raw log. Every figure is for the holder of the log only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from discreet.log.events import EventLog
+from discreet.log.variants import Variants
+from discreet.utility import model
+from discreet.utility.complexity import sequence_entropy
+from discreet.utility.difference import absolute_log_difference
+from discreet.utility.follows import FollowsDistance, follows_distance
+from discreet.utility.similarity import log_similarity
+from discreet.utility.subject import Subject, subject_of
+
+if TYPE_CHECKING:
+    from discreet.utility.anomalies import Normality
+    from discreet.utility.replay import Quality
+
+WARNING = "computed on the raw log: for its holder, not for publication"
+
+Group = Literal["similarity", "difference", "follows", "model", "entropy", "size", "normal", "times"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+
+HALVES = 3
+"""How many random halvings the ceiling is the mean of."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured value, and what to read it against.
+
+    `reference` is what a perfect copy of the process would score: for distances between logs
+    the ceiling (one random half of the log against the other), else the raw log's own value.
+    """
+
+    name: str
+    value: float
+    reference: float | None
+    best: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a release is still good for, and what could not be measured."""
+
+    figures: tuple[Figure, ...]
+    notes: tuple[str, ...] = ()
+    warning: str = field(default=WARNING, init=False)
+
+    def __getitem__(self, name: str) -> float:
+        for figure in self.figures:
+            if figure.name == name:
+                return figure.value
+        raise KeyError(f"{name!r} was not measured; there are {', '.join(self.names)}")
+
+    def __iter__(self) -> Iterator[Figure]:
+        return iter(self.figures)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the figures."""
+        return tuple(figure.name for figure in self.figures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
+
+
+def evaluate(
+    log: EventLog | Variants,
+    released: Any,
+    *,
+    measures: Sequence[Group] = GROUPS,
+    reference: bool = True,
+) -> Evaluation:
+    """Measure a Release, an EventLog, Variants or a released file against the raw log.
+
+    Reads the raw log: the figures are for its holder. Choosing a release by them, or publishing
+    them, gives away more than the release's guarantee covers.
+    """
+    return Evaluator(log).evaluate(released, measures=measures, reference=reference)
+
+
+class Evaluator:
+    """The raw log with everything that need be computed on it only once."""
+
+    def __init__(self, log: EventLog | Variants) -> None:
+        self.log = log if isinstance(log, EventLog) else None
+        self.variants = log.variants if isinstance(log, EventLog) else log
+
+    def evaluate(
+        self, released: Any, *, measures: Sequence[Group] = GROUPS, reference: bool = True
+    ) -> Evaluation:
+        """Measure one release."""
+        unknown = set(measures) - set(GROUPS)
+        if unknown:
+            raise ValueError(f"unknown measures {sorted(unknown)}; known are {', '.join(GROUPS)}")
+        subject = subject_of(released)
+        found: list[Figure] = []
+        notes: list[str] = []
+        for group in GROUPS:
+            if group in measures:
+                found += getattr(self, f"_{group}")(subject, reference, notes)
+        if not found:
+            notes.append(f"nothing asked for can be measured on a {subject.kind}")
+        return Evaluation(tuple(found), tuple(notes))
+
+    @cached_property
+    def halves(self) -> list[tuple[Variants, Variants]]:
+        """Random halves of the log, for ceilings."""
+        from discreet.privacy.randomness import Randomness
+
+        cases = np.repeat(np.arange(len(self.variants)), self.variants.counts)
+        pairs = []
+        for _ in range(HALVES):
+            shuffled = cases[Randomness.system().permutation(len(cases))]
+            both = np.array_split(shuffled, 2)
+            pairs.append((self._recount(both[0]), self._recount(both[1])))
+        return pairs
+
+    def _recount(self, cases: Any) -> Variants:
+        counts = np.bincount(cases, minlength=len(self.variants))
+        kept = np.flatnonzero(counts)
+        return self.variants.take(kept, counts[kept])
+
+    def _ceiling(self, measure: Callable[[Variants, Variants], float]) -> float | None:
+        if self.variants.cases < 2:
+            return None
+        return float(np.mean([measure(left, right) for left, right in self.halves]))
+
+    @cached_property
+    def ceiling(self) -> float | None:
+        """Similarity of one random half of the log to the other, the mean of a few."""
+        return self._ceiling(lambda left, right: log_similarity(left, right).value)
+
+    @cached_property
+    def follows_ceiling(self) -> FollowsDistance | None:
+        """The same for the directly-follows distances."""
+        if self.variants.cases < 2:
+            return None
+        found = [follows_distance(left, right) for left, right in self.halves]
+        return FollowsDistance(
+            float(np.mean([d.total_variation for d in found])),
+            float(np.mean([d.percentage_error for d in found])),
+        )
+
+    @cached_property
+    def difference_ceiling(self) -> float | None:
+        """Twice the edits between halves, to stand beside those of whole logs."""
+        return self._ceiling(lambda left, right: 2 * absolute_log_difference(left, right).cost)
+
+    @cached_property
+    def own_quality(self) -> Quality:
+        """Quality of the model discovered from the raw log itself."""
+        return model.discover(self.variants).quality(self.variants)
+
+    @cached_property
+    def normality(self) -> Normality:
+        """The isolation forest trained on the raw log."""
+        from discreet.utility.anomalies import Normality
+
+        return Normality(self.variants)
+
+    def _similarity(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
+        if subject.variants is None:
+            return []
+        found = log_similarity(self.variants, subject.variants)
+        if not found.exact:
+            notes.append("similarity is a lower bound: the logs are too large for an exact one")
+        ceiling = self.ceiling if reference else None
+        meaning = "1 − earth mover's distance between the variants"
+        return [Figure("similarity", found.value, ceiling, "high", meaning)]
+
+    def _difference(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
+        if subject.variants is None:
+            return []
+        edits = absolute_log_difference(self.variants, subject.variants)
+        published = absolute_log_difference(self.variants, subject.variants, buffer="longest")
+        if not (edits.exact and published.exact):
+            notes.append("absolute difference is an upper bound: the logs are too large")
+        ceiling = self.difference_ceiling if reference else None
+        return [
+            Figure("absolute_difference", edits.cost, ceiling, "low", "edits from log to log"),
+            Figure(
+                "absolute_difference_published",
+                published.cost,
+                None,
+                "low",
+                "the same where an unmatched case costs the longest variant (papers 002, 004)",
+            ),
+        ]
+
+    def _follows(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
+        other = subject.follows if subject.variants is None else subject.variants
+        if other is None:
+            return []
+        found = follows_distance(self.variants, other)
+        ceiling = self.follows_ceiling if reference else None
+        return [
+            Figure(
+                "follows_total_variation",
+                found.total_variation,
+                ceiling.total_variation if ceiling else None,
+                "low",
+                "total variation between the shares of directly-follows pairs",
+            ),
+            Figure(
+                "follows_percentage_error",
+                found.percentage_error,
+                ceiling.percentage_error if ceiling else None,
+                "low",
+                "mean error of the directly-follows counts, relative to the true count",
+            ),
+        ]
+
+    def _model(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
+        if not model.can_discover():
+            notes.append(model.MISSING)
+            return []
+        if subject.tree is not None:
+            from discreet.models.pm4py import to_pm4py
+
+            quality = model.model_of(to_pm4py(subject.tree)).quality(self.variants)
+        elif subject.variants is not None and len(subject.variants):
+            quality = model.discover(subject.variants).quality(self.variants)
+        elif subject.variants is not None:
+            notes.append("an empty release has no model")
+            return []
+        else:
+            return []
+        own = self.own_quality if reference else None
+        return [
+            Figure(name, getattr(quality, name), getattr(own, name, None), "high", meaning)
+            for name, meaning in _QUALITY.items()
+        ]
+
+    def _entropy(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
+        if subject.variants is None:
+            return []
+        own = sequence_entropy(self.variants) if reference else None
+        value = sequence_entropy(subject.variants)
+        return [Figure("entropy", value, own, "near", "normalised sequence entropy")]
+
+    def _size(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
+        if subject.variants is None or not self.variants.cases:
+            return []
+        value = subject.variants.cases / self.variants.cases
+        meaning = "released cases over true cases (paper 001: oversampling ratio)"
+        return [Figure("size_ratio", value, 1.0 if reference else None, "near", meaning)]
+
+    def _normal(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
+        if subject.variants is None:
+            return []
+        value = self.normality.share(subject.variants)
+        own = self.normality.share(self.variants) if reference else None
+        meaning = "share of cases that an isolation forest takes for normal"
+        return [Figure("normal_share", value, own, "near", meaning)]
+
+    def _times(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
+        if subject.log is None or self.log is None or not self.log.has_times:
+            return []
+        from discreet.utility import times
+
+        return [
+            Figure(name, measure(self.log, subject.log), None, "low", meaning)
+            for name, measure, meaning in (
+                ("times_smape", times.times_smape, "error of the times between events"),
+                (
+                    "duration_distance",
+                    times.duration_distance,
+                    "earth mover's distance of case durations, in mean durations",
+                ),
+                (
+                    "throughput_distance",
+                    times.throughput_distance,
+                    "total variation of the cases ended per week",
+                ),
+            )
+        ]
+
+
+_QUALITY = {
+    "fitness": "of the model mined from the release (inductive miner, 20%), replayed on the log",
+    "precision": "of that model, by escaping edges as PM4Py computes them",
+    "precision_complete": "the same with every enabled activity counted",
+    "f_score": "harmonic mean of fitness and precision",
+    "generalisation": "how often each part of the model is used",
+    "simplicity": "of the net, by its arcs per node",
+}
+
+

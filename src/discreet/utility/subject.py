@@ -1,0 +1,86 @@
+"""What is to be measured: a release in any of its forms, taken apart."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.log.errors import LogError
+from discreet.log.events import TIME, EventLog
+from discreet.log.follows import Follows
+from discreet.log.variants import Variants
+from discreet.release import Release
+
+if TYPE_CHECKING:
+    from discreet.models.tree import Tree
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The views that a release offers; those it does not have are None."""
+
+    kind: str
+    variants: Variants | None = None
+    log: EventLog | None = None
+    """Only where its times are real."""
+    follows: Follows | None = None
+    tree: Tree | None = None
+
+
+def subject_of(released: Any) -> Subject:
+    """Take apart a Release, EventLog, Variants, Follows, process tree or a path to any of them."""
+    from discreet.models.tree import Tree
+
+    if isinstance(released, Release):
+        released = released.artefact
+    if isinstance(released, str | os.PathLike):
+        return _read(Path(released))
+    if isinstance(released, Variants):
+        return Subject("variants", variants=released)
+    if isinstance(released, EventLog):
+        timed = released if released.has_times and not _artificial(released) else None
+        return Subject("log", variants=released.variants, log=timed)
+    if isinstance(released, Follows):
+        return Subject("directly-follows graph", follows=released)
+    tree = released if isinstance(released, Tree) else getattr(released, "tree", None)
+    if isinstance(tree, Tree):
+        return Subject("process tree", tree=tree)
+    raise LogError(
+        f"cannot evaluate a {type(released).__name__}; give a Release, an EventLog, Variants, a "
+        "directly-follows graph, a process tree, or the path of a released file"
+    )
+
+
+def _read(path: Path) -> Subject:
+    from discreet.log.files import opened
+    from discreet.log.reading import read_log
+    from discreet.models.tree import Tree
+
+    if path.suffix.lower() != ".json":
+        return subject_of(read_log(path))
+    with opened(path) as stream:
+        text = stream.read().decode("utf-8", errors="replace")
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise LogError(f"{path.name} is not JSON: {error}") from None
+    if isinstance(values, dict) and "follows" in values:
+        return subject_of(Follows.from_json(text))
+    try:
+        return subject_of(Tree.from_dict(values.get("tree", values)))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise LogError(
+            f"{path.name} is neither a directly-follows graph nor a process tree: {error}"
+        ) from None
+
+
+def _artificial(log: EventLog) -> bool:
+    """Whether the times are those of `expand`: every case from 1970-01-01, a second per event."""
+    stamps = log.table[TIME].gather(log.order).dt.epoch("us").to_numpy()
+    begin = np.repeat(log.offsets[:-1], np.diff(log.offsets))
+    return bool((stamps == (np.arange(log.events) - begin) * 1_000_000).all())
