@@ -38,6 +38,21 @@ class Certificate:
     ledger: LedgerUse = "none"
     versions: dict[str, str] = field(default_factory=_versions)
     content_sha256: str | None = None
+    seal_sha256: str = field(init=False, default="")
+    """A digest of everything above, so that no line of it is changed unnoticed."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seal_sha256", self._sealed())
+
+    @property
+    def intact(self) -> bool:
+        """Whether the certificate still reads as it was written."""
+        return self.seal_sha256 == self._sealed()
+
+    def _sealed(self) -> str:
+        values = {key: value for key, value in asdict(self).items() if key != "seal_sha256"}
+        text = json.dumps(values, ensure_ascii=False, sort_keys=True, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -56,7 +71,10 @@ class Certificate:
                 raise ValueError("unknown format")
             values["guarantee"] = Guarantee.from_dict(values["guarantee"])
             values["notes"] = tuple(values["notes"])
-            return cls(**values)
+            seal = str(values.pop("seal_sha256", ""))
+            certificate = cls(**values)
+            object.__setattr__(certificate, "seal_sha256", seal)
+            return certificate
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CertificateError(f"this is not a certificate of discreet: {error}") from error
 
@@ -172,6 +190,14 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
         )
     )
     findings.append(_recompute(certificate))
+    if not any(finding.outcome == "fails" for finding in findings):
+        findings.append(
+            Finding(
+                "the certificate reads as it was written",
+                "holds" if certificate.intact else "fails",
+                "" if certificate.intact else "its text was changed after the release",
+            )
+        )
     return certificate, findings
 
 

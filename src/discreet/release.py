@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 class Document(Protocol):
     """An artefact that is not a log and knows how to write itself, by suffix."""
 
-    kind: str
-    suffixes: tuple[str, ...]
+    @property
+    def kind(self) -> str:
+        """What it is, in a word or two."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The endings it can be written with."""
 
     def render(self, suffix: str) -> str:
         """The text of the file."""

@@ -38,6 +38,8 @@ BOMB = """<?xml version="1.0"?><!DOCTYPE log [<!ENTITY a "aaaaaaaaaa">
 EXTERNAL = """<?xml version="1.0"?><!DOCTYPE log [<!ENTITY x SYSTEM "file:///etc/passwd">]>
 <log><trace><string key="concept:name" value="1">&x;</string></trace></log>"""
 
+MANY = "".join(f'<int key="{i}" value="1"/>' for i in range(6000))
+
 BROKEN_XES = {
     "empty": ("", "is empty"),
     "blank": ("  \n ", "broken XML", "line 2"),
@@ -74,7 +76,7 @@ BROKEN_XES = {
     "deep": (document(trace("1", event(more="<list key='k'>" * 20_000))), "100 deep"),
     "deep head": (document(trace("1", event()), head="<int key='k' value='1'>" * 500), "100 deep"),
     "many columns": (
-        document(trace("1", event(more="".join(f'<int key="{i}" value="1"/>' for i in range(6000))))),
+        document(trace("1", event(more=MANY))),
         "5000 different attributes",
     ),
 }  # fmt: skip
@@ -148,6 +150,19 @@ def test_broken_parquet(tmp_path: Path) -> None:
     refused(path, b"PAR1" + b"\xff" * 60 + b"PAR1", "Parquet")
 
 
+@pytest.mark.parametrize("crash", ["os.abort()", "os.kill(os.getpid(), 9)"])
+def test_parquet_that_crashes_its_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crash: str
+) -> None:
+    path = tmp_path / "log.parquet"
+    table = pl.DataFrame({"case": ["1"], "activity": ["a"], "time": ["2020-01-01"]})
+    table.write_parquet(path)
+    monkeypatch.setattr("discreet.log.tables._PROBE", f"import os; {crash}")
+    refused(path, path.read_bytes(), "pages are damaged")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "no python"))
+    assert read_log(path).events == 1
+
+
 def test_wrong_column_names(tmp_path: Path) -> None:
     message = refused(
         tmp_path / "log.csv", CSV, "'Activty'", "did you mean 'activity'?", activity="Activty"
@@ -168,11 +183,11 @@ def test_missing_individuals(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(LogError, match="there is no file .*missing.xes"):
+    with pytest.raises(LogError, match=r"there is no file .*missing\.xes"):
         read_log(tmp_path / "missing.xes")
-    with pytest.raises(LogError, match="there is no file .*missing.csv"):
+    with pytest.raises(LogError, match=r"there is no file .*missing\.csv"):
         read_log(tmp_path / "missing.csv")
-    with pytest.raises(LogError, match="there is no file .*missing.parquet"):
+    with pytest.raises(LogError, match=r"there is no file .*missing\.parquet"):
         read_log(str(tmp_path / "missing.parquet"))
     (tmp_path / "folder.xes").mkdir()
     with pytest.raises(LogError, match="is a folder"):

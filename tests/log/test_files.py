@@ -13,6 +13,12 @@ from discreet.log.errors import LogError
 from discreet.log.files import atomic_write
 
 
+def fail(path: Path, error: BaseException) -> None:
+    with atomic_write(path) as file:
+        file.write(b"half")
+        raise error
+
+
 def test_replaces_only_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
@@ -20,16 +26,15 @@ def test_replaces_only_at_the_end(tmp_path: Path) -> None:
         file.write(b"new")
         assert path.read_bytes() == b"old"
     assert path.read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["file"]
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("error", [RuntimeError("x"), KeyboardInterrupt(), LogError("y")])
 def test_leaves_nothing_behind(tmp_path: Path, error: BaseException) -> None:
     path = tmp_path / "file"
-    with pytest.raises(type(error)), atomic_write(path) as file:
-        file.write(b"half")
-        raise error
-    assert os.listdir(tmp_path) == []
+    with pytest.raises(type(error)):
+        fail(path, error)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -41,16 +46,18 @@ def test_leaves_nothing_behind(tmp_path: Path, error: BaseException) -> None:
     ],
 )
 def test_errors_of_the_system(tmp_path: Path, number: int, words: str) -> None:
-    with pytest.raises(LogError, match=words), atomic_write(tmp_path / "file") as file:
-        file.write(b"half")
-        raise OSError(number, os.strerror(number))
-    assert os.listdir(tmp_path) == []
+    with pytest.raises(LogError, match=words):
+        fail(tmp_path / "file", OSError(number, os.strerror(number)))
+    assert not list(tmp_path.iterdir())
 
 
 def test_refuses_folders(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="is a folder"), atomic_write(tmp_path):
         pass
-    with pytest.raises(LogError, match="no folder .*missing"), atomic_write(tmp_path / "missing/x"):
+    with (
+        pytest.raises(LogError, match=r"no folder .*missing"),
+        atomic_write(tmp_path / "missing/x"),
+    ):
         pass
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(LogError), atomic_write(tmp_path / "file" / "x"):

@@ -128,7 +128,12 @@ def test_parquet_types(tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
     stamps = pl.Series([datetime(2020, 7, 1, 12)]).dt.replace_time_zone("Asia/Tokyo")
     pl.DataFrame(
-        {"case": [7], "activity": pl.Series(["a"], dtype=pl.Categorical), "time": stamps, "n": [1.5]}
+        {
+            "case": [7],
+            "activity": pl.Series(["a"], dtype=pl.Categorical),
+            "time": stamps,
+            "n": [1.5],
+        }
     ).write_parquet(path)
     log = read_log(path)
     assert (log.case_ids, log.activities) == (["7"], ("a",))

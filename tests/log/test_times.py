@@ -113,7 +113,9 @@ def test_numbers_need_a_unit() -> None:
 def test_formats() -> None:
     assert one("20200102", form="%Y%m%d") == "2020-01-02T00:00:00"
     assert one("20200102 0304", form="%Y%m%d %H%M") == "2020-01-02T03:04:00"
-    assert one("2020-01-02 03:04:05.25", form="%Y-%m-%d %H:%M:%S.%f") == "2020-01-02T03:04:05.250000"
+    assert (
+        one("2020-01-02 03:04:05.25", form="%Y-%m-%d %H:%M:%S.%f") == "2020-01-02T03:04:05.250000"
+    )
     assert one("2020-01-02 03:04:05 +0100", form="%Y-%m-%d %H:%M:%S %z") == "2020-01-02T02:04:05"
 
 

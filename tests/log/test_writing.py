@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from discreet.log.attributes import Attribute
+from discreet.log.digest import content_digest
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.reading import read_log
@@ -93,7 +93,7 @@ def test_types_and_missing_values(tmp_path: Path, suffix: str) -> None:
         truth=[True, None, False],
         when=[None, STAMP, datetime(1999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)],
         nothing=pl.Series([None, None, None], dtype=pl.Null),
-        **{"case:kind": ["x", None, "z"], "key \"with\" <&>": ["1", None, None]},
+        **{"case:kind": ["x", None, "z"], 'key "with" <&>': ["1", None, None]},
     )
     path = tmp_path / f"log{suffix}"
     write_log(log, path)
@@ -157,6 +157,16 @@ def test_values_that_change_within_a_case_stay_with_the_events(tmp_path: Path) -
     assert path.read_text().count('key="same"') == 1
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_no_cases(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"log{suffix}"
+    for empty in (log_of([]), log_of(["a"]).take_cases([])):
+        write_log(empty, path, attributes=CERTIFICATE)
+        with pytest.raises(LogError, match="no events"):
+            read_log(path)
+        assert len(content_digest(empty)) == 64
+
+
 def test_only_the_chosen_cases_are_written(tmp_path: Path) -> None:
     log = log_of(["a", "b", "c"]).take_cases([2, 0])
     for suffix in SUFFIXES:
@@ -166,13 +176,13 @@ def test_only_the_chosen_cases_are_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("label", ["\0", "\x08", "\x1f", "\ufffe", "\uffff"])
 def test_characters_that_xml_cannot_carry(tmp_path: Path, label: str) -> None:
-    with pytest.raises(LogError, match="concept:name.*cannot carry"):
+    with pytest.raises(LogError, match=r"concept:name.*cannot carry"):
         write_log(log_of([f"a{label}"]), tmp_path / "log.xes")
     with pytest.raises(LogError, match="cannot carry"):
         write_log(log_of(["a"]), tmp_path / "log.xes", attributes={"x": label})
     with pytest.raises(LogError, match="cannot carry"):
         write_log(log_of(["a"], **{label: ["x"]}), tmp_path / "log.xes.gz")
-    assert os.listdir(tmp_path) == []
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
@@ -188,7 +198,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         write_log(log, tmp_path / "log.xes", attributes={"x": [1]})
     with pytest.raises(LogError, match="there is no folder"):
         write_log(log, tmp_path / "missing" / "log.xes")
-    assert os.listdir(tmp_path) == []
+    assert not list(tmp_path.iterdir())
 
 
 def test_real_logs_round_trip(

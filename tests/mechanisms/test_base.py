@@ -109,3 +109,6 @@ def test_advice_is_for_the_steward_and_not_in_the_release() -> None:
     assert "more than 1/cases" in chosen.advice(log)[0]
     assert "200" not in chosen.release(log).certificate().to_json()
     assert TraVaS(delta=1e-6).advice(log) == []
+    people = dataclasses.replace(log, individual=PERSON)
+    assert "--cases-per-individual" in TraVaS().advice(people)[0]
+    assert TraVaS(cases_per_individual=2).advice(people) == []

@@ -37,7 +37,7 @@ def epsilon_from_runs(hits: int, other: int, runs: int, delta: float, alpha: flo
     return max(0.0, math.log(likely / at_most(other, runs, alpha / 2)))
 
 
-def promising(hits: Floats, other: Floats, runs: int, delta: float, z: float = 2.0) -> Floats:
+def promising(hits: Floats, other: Floats, runs: int, delta: float, z: float = 4.0) -> Floats:
     """A quick version of the same bound for many events at once: to choose one, not to judge it.
 
     Wilson's interval instead of Clopper and Pearson's.

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from discreet.privacy.noise import exp_upper
 
-Distribution = Mapping[Hashable, Fraction]
+Distribution = Mapping[Any, Fraction]
 """Outcome → probability. What is missing from 1 makes every divergence a lower bound."""
 
 
 def hockey_stick(left: Distribution, right: Distribution, growth: Fraction) -> Fraction:
     """Σ max(0, P(x) − growth·Q(x)): what P exceeds growth times Q by on the worst event."""
     nothing = Fraction(0)
-    return sum(
-        (max(nothing, p - growth * right.get(x, nothing)) for x, p in left.items()), nothing
-    )
+    return sum((max(nothing, p - growth * right.get(x, nothing)) for x, p in left.items()), nothing)
 
 
 def smallest_delta(left: Distribution, right: Distribution, epsilon: float) -> Fraction:
@@ -58,8 +57,6 @@ def _log(value: Fraction) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
 
 
-def joint(left: Distribution, right: Distribution, most: int = 1_000_000) -> Distribution | None:
-    """The distribution of two independent outcomes; None where it would be too large."""
-    if len(left) * len(right) > most:
-        return None
+def joint(left: Distribution, right: Distribution) -> Distribution:
+    """The distribution of two independent outcomes."""
     return {(x, y): p * q for x, p in left.items() for y, q in right.items()}

@@ -51,7 +51,9 @@ def choose_event(
         if len(values) < 2:
             continue
         if len(values) > MOST_VALUES:
-            values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_VALUES), method="nearest"))
+            values = np.unique(
+                np.quantile(values, np.linspace(0, 1, MOST_VALUES), method="nearest")
+            )
         before = [np.searchsorted(side, values, side="left") for side in (a, b)]
         through = [np.searchsorted(side, values, side="right") for side in (a, b)]
         counts: dict[Relation, list[npt.NDArray[np.int64]]] = {

@@ -6,6 +6,7 @@ neighbouring logs differ in a few of them and the rest cancels.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ Factors = dict[Hashable, Distribution]
 NEGLIGIBLE = Fraction(1, 2**150)
 """Below the arithmetic's certainty; leaving it out makes every bound a lower one."""
 HIDDEN = None
+LARGEST = 200_000
+"""Joint distributions of more outcomes are left alone."""
 ABSENT: Distribution = {HIDDEN: Fraction(1)}
 
 
@@ -64,16 +67,19 @@ def exact_leak(
     if first is None or second is None:
         return None
     keys = [
-        key for key in first.keys() | second.keys() if first.get(key, ABSENT) != second.get(key, ABSENT)
+        key
+        for key in first.keys() | second.keys()
+        if first.get(key, ABSENT) != second.get(key, ABSENT)
     ]
-    nothing: Distribution = {(): Fraction(1)}
-    together = [
-        reduce(_both, (parts.get(key, ABSENT) for key in keys), nothing)
-        for parts in (first, second)
-    ]
-    if together[0] is None or together[1] is None:
+    sizes = [math.prod(len(parts.get(key, ABSENT)) for key in keys) for parts in (first, second)]
+    if max(sizes) > LARGEST:
         return None
-    this, that = _shared(together[0], together[1]), _shared(together[1], together[0])
+    nothing: Distribution = {(): Fraction(1)}
+    whole, other = (
+        reduce(joint, (parts.get(key, ABSENT) for key in keys), nothing)
+        for parts in (first, second)
+    )
+    this, that = _shared(whole, other), _shared(other, whole)
     delta = smallest_delta(this, that, budget.epsilon)
     return ExactLeak(
         epsilon=smallest_epsilon(this, that, budget.delta),
@@ -85,10 +91,6 @@ def exact_leak(
 def _shared(left: Distribution, right: Distribution) -> Distribution:
     """Without the outcomes at which only an infinite distribution was cut off."""
     return {x: p for x, p in left.items() if p > NEGLIGIBLE or right.get(x, 0) > NEGLIGIBLE}
-
-
-def _both(left: Distribution | None, right: Distribution) -> Distribution | None:
-    return None if left is None else joint(left, right)
 
 
 @factors.register(NoisyCount)

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
 
@@ -22,24 +23,42 @@ MOST = 60
 """So many features of each sort at most."""
 
 
+@dataclass(frozen=True)
 class Features:
     """Named numbers of an artefact, measured on many artefacts at once."""
 
-    def __init__(self, names: list[str], measure: Callable[[Sequence[Any]], Floats]) -> None:
-        self.names = names
-        self.measure = measure
+    names: list[str]
+    measure: Callable[[Sequence[Any]], Floats]
 
 
-def learn_features(pair: Pair, examples: Sequence[Artefact]) -> Features:
-    """Choose what to look at, from what the attacker knows and from a few trial releases."""
-    first = examples[0]
-    if isinstance(first, Variants):
-        return _variant_features(pair, examples)
-    if isinstance(first, EventLog):
-        return _log_features(pair, examples)
-    if isinstance(first, Document):
-        return _document_features(examples)
-    raise TypeError(f"an audit cannot read a {type(first).__name__}")
+def learn_features(pair: Pair, examples: Sequence[Artefact | None]) -> Features:
+    """Choose what to look at, from what the attacker knows and from a few trial releases.
+
+    None is a refused release: an error tells about the log like any other outcome.
+    """
+    drawn = [example for example in examples if example is not None]
+    of_kind = _learner(drawn[0])(pair, drawn)
+
+    def measure(artefacts: Sequence[Artefact | None]) -> Floats:
+        refused = np.array([artefact is None for artefact in artefacts])
+        result = np.zeros((len(artefacts), len(of_kind.names) + 1))
+        result[refused, -1] = 1
+        if not refused.all():
+            present = [artefact for artefact in artefacts if artefact is not None]
+            result[~refused, :-1] = of_kind.measure(present)
+        return result
+
+    return Features([*of_kind.names, "refusals"], measure)
+
+
+def _learner(example: Artefact) -> Callable[[Pair, Sequence[Any]], Features]:
+    if isinstance(example, Variants):
+        return _variant_features
+    if isinstance(example, EventLog):
+        return _log_features
+    if isinstance(example, Document):
+        return _document_features
+    raise TypeError(f"an audit cannot read a {type(example).__name__}")
 
 
 def shown_name(trace: Trace) -> str:
@@ -70,8 +89,7 @@ def _variant_features(pair: Pair, examples: Sequence[Any]) -> Features:
     at_trace = {trace: place for place, trace in enumerate(traces)}
     label_sets = [(place, label) for place, label in enumerate(labels, len(traces) + len(prefixes))]
     at_step = {
-        step: place
-        for place, step in enumerate(follows, len(traces) + len(prefixes) + len(labels))
+        step: place for place, step in enumerate(follows, len(traces) + len(prefixes) + len(labels))
     }
     linear = len(names) - 2
 
@@ -145,19 +163,20 @@ def _log_features(pair: Pair, examples: Sequence[Any]) -> Features:
     return Features([*control.names, *times], measure)
 
 
-def _document_features(examples: Sequence[Any]) -> Features:
+def _document_features(pair: Pair, examples: Sequence[Any]) -> Features:
     """The numbers of a document by their place in it, how often each word occurs, and the whole."""
     suffixes = examples[0].suffixes
     suffix = ".json" if ".json" in suffixes else suffixes[0]
 
-    def read(document: Document) -> tuple[str, Counter[str]]:
+    def read(document: Document) -> tuple[str, dict[str, float]]:
         text = document.render(suffix)
-        found: Counter[str] = Counter()
+        found: dict[str, float] = {}
         if suffix == ".json":
             for name, value in _leaves(json.loads(text)):
-                found[name] += value
+                found[name] = found.get(name, 0.0) + value
         else:
-            found.update(f"word {word}" for word in re.findall(r"\w+|[^\w\s]", text))
+            words = Counter(re.findall(r"\w+|[^\w\s]", text))
+            found = {f"word {word}": float(count) for word, count in words.items()}
         return text, found
 
     sample = [read(example) for example in examples]

@@ -56,7 +56,9 @@ class Pair:
         """The log without and the log with the added case."""
         base = [
             Case(trace, START + DAY * number)
-            for number, trace in enumerate(t for t, count in self.common.items() for _ in range(count))
+            for number, trace in enumerate(
+                t for t, count in self.common.items() for _ in range(count)
+            )
         ]
         first = [*base, self.removed] if self.removed else base
         return make_log(first), make_log([*base, self.added])
@@ -108,7 +110,10 @@ def arrow(trace: Sequence[str]) -> str:
             runs[-1] = (label, runs[-1][1] + 1)
         else:
             runs.append((label, 1))
-    return "⟨" + ", ".join(a if n == 1 else f"{a} ×{n}" for a, n in runs) + "⟩"
+    words = [a if n == 1 else f"{a} ×{n}" for a, n in runs]
+    if len(words) > 12:
+        words = [*words[:6], f"… {len(trace)} events"]
+    return "⟨" + ", ".join(words) + "⟩"
 
 
 def _of(*words: str | int) -> dict[Trace, int]:
@@ -221,6 +226,14 @@ for _pair in (
         "d never follows a, until one case does it",
         _of("ab", 6, "ac", 4, "db", 5),
         Case(("a", "d")),
+    ),
+    Pair(
+        "tied runs",
+        "a rare variant grows from one case to two beside a frequent one",
+        _of("ab", 7, "c", 1),
+        Case(("c",)),
+        only=("utravas",),
+        public={"delta": 0.1},
     ),
     Pair(
         "extreme times",

@@ -69,8 +69,15 @@ class Audit:
 
     mechanism: str
     parameters: dict[str, Any]
+    """Those that were given; others as an audit chooses them."""
     guarantee: Guarantee
     pairs: tuple[PairAudit, ...]
+
+    @property
+    def command(self) -> str:
+        """What repeats it."""
+        options = [f"--{key.replace('_', '-')} {value}" for key, value in self.parameters.items()]
+        return " ".join(["discreet audit", self.mechanism, *options])
 
     @property
     def verdict(self) -> Verdict:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +12,7 @@ import numpy.typing as npt
 from discreet.audits.features import Features
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.randomness import Randomness
+from discreet.release import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -33,7 +32,7 @@ class Effort:
     """Time for them, about."""
 
 
-QUICK = Effort(runs=20_000, seconds=1.0)
+QUICK = Effort(runs=20_000, seconds=0.5)
 FULL = Effort(runs=100_000, seconds=20.0)
 
 
@@ -48,12 +47,22 @@ def batched(mechanism: Mechanism) -> bool:
     return many <= one and mechanism.cases_per_individual is None
 
 
-def releases(mechanism: Mechanism, log: EventLog, runs: int) -> Iterator[Any]:
-    """Artefacts of as many releases, with the operating system's randomness."""
+def releases(mechanism: Mechanism, log: EventLog, runs: int) -> list[Artefact | None]:
+    """Artefacts of as many releases, with the operating system's randomness; None if refused."""
     if batched(mechanism):
-        source = Randomness.system()
-        return iter(mechanism._draw_many(log, runs, source))
-    return (mechanism.release(log).artefact for _ in range(runs))
+        try:
+            return list(mechanism._draw_many(log, runs, Randomness.system()))
+        except ValueError:
+            pass
+    return [_release(mechanism, log) for _ in range(runs)]
+
+
+def _release(mechanism: Mechanism, log: EventLog) -> Artefact | None:
+    try:
+        artefact: Artefact = mechanism.release(log).artefact
+    except ValueError:
+        return None
+    return artefact
 
 
 def sample(mechanism: Mechanism, log: EventLog, runs: int, features: Features) -> Floats:
@@ -62,8 +71,7 @@ def sample(mechanism: Mechanism, log: EventLog, runs: int, features: Features) -
     left = runs
     while left:
         size = min(left, CHUNK)
-        artefacts = list(islice(releases(mechanism, log, size), size))
-        measured.append(features.measure(artefacts))
+        measured.append(features.measure(releases(mechanism, log, size)))
         left -= size
     return np.vstack(measured)
 

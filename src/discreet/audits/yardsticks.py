@@ -34,8 +34,8 @@ class Figures:
     """Released numbers by name: a document that is written as JSON."""
 
     values: dict[str, Any]
-    kind: ClassVar[str] = "figures"
-    suffixes: ClassVar[tuple[str, ...]] = (".json",)
+    kind: str = "figures"
+    suffixes: tuple[str, ...] = (".json",)
 
     def render(self, suffix: str) -> str:
         """The text of the file."""

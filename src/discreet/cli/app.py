@@ -8,7 +8,18 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import certificate, inspect, mechanisms, release, sample
+from discreet.cli import (
+    audit,
+    bench,
+    budget,
+    certificate,
+    compare,
+    evaluate,
+    inspect,
+    mechanisms,
+    release,
+    sample,
+)
 
 app = typer.Typer(
     name="discreet",
@@ -61,5 +72,14 @@ for _command in (
     release.release,
     mechanisms.mechanisms,
     certificate.certificate,
+    audit.audit,
+    evaluate.evaluate,
+    compare.compare,
+    bench.bench,
 ):
     app.command(help=taught(_command))(_command)
+
+_budget = typer.Typer(no_args_is_help=True, help="What may be spent on a data source, and was.")
+for _name, _action in budget.COMMANDS.items():
+    _budget.command(_name, help=taught(_action))(_action)
+app.add_typer(_budget, name="budget")

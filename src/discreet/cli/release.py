@@ -27,6 +27,24 @@ def release(
         int | None,
         typer.Option(help="Repeatable noise for tests. The release is then NOT private."),
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            help="Book on the budget of this data source; see `discreet budget`.",
+            rich_help_panel="The ledger",
+        ),
+    ] = None,
+    purpose: Annotated[
+        str, typer.Option(help="What for; kept in the ledger.", rich_help_panel="The ledger")
+    ] = "",
+    no_ledger: Annotated[
+        bool,
+        typer.Option(
+            "--no-ledger",
+            help="Book nothing, though there is a ledger; the certificate says so.",
+            rich_help_panel="The ledger",
+        ),
+    ] = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -41,18 +59,24 @@ def release(
       discreet release log.xes -o shared.xes --epsilon 1 --delta 1e-6
       discreet release log.csv -o shared.csv --case patient --activity step --timestamp at
       discreet release log.xes -o shared.xes --individual case:person --cases-per-individual 3
+      discreet release log.xes -o shared.xes --source hospital-a --purpose "yearly report"
     """
+    from discreet.cli.booking import ledger_for
     from discreet.mechanisms.registry import mechanism as build
     from discreet.release import check_target
 
     chosen = build(mechanism, **given_parameters(values))
     check_target(output, chosen.suffixes)
     promise = chosen.guarantee()
+    booking = ledger_for(source, purpose, bypass=no_ledger)
+    booking.check(promise, seeded=insecure_seed is not None)
     events = read(log, values)
+    booking.recognise(events)
     with stage(f"releasing with {mechanism}"):
-        released = chosen.release(events, insecure_seed=insecure_seed)
+        released = booking.release(chosen, events, insecure_seed)
     with stage(f"writing {output.name}"):
         certificate = released.write(output)
+    booking.confirm(certificate)
     steward_notes(chosen.advice(events))
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})

@@ -27,10 +27,13 @@ class Account:
     releases: int = 0
 
     @classmethod
-    def opened(
-        cls, cap: Budget, filter: FilterName, neighbours: Neighbours, unit: Unit
-    ) -> Account:
+    def opened(cls, cap: Budget, filter: FilterName, neighbours: Neighbours, unit: Unit) -> Account:
         """A fresh account."""
+        if not (0 < cap.epsilon <= 100_000 and cap.delta < 1):
+            raise LedgerError(
+                "a cap needs epsilon above 0 and at most 100000, and delta of at least 0 and "
+                f"below 1, not {cap}"
+            )
         try:
             return cls(cap, filter, neighbours, unit, limits(cap, filter))
         except ValueError as error:
@@ -94,23 +97,35 @@ class Account:
         total = self.spent + cost
         if not any(limit.fits(total) for limit in self.limits):
             raise RefusedError(
-                f"this release (ε = {cost.epsilon:.4g}, δ = {cost.delta:.4g}) does not fit: "
+                f"this release ({Budget(float(cost.epsilon), float(cost.delta))}) does not fit: "
                 f"{self.left()}. Ask for less, or raise the cap on purpose with "
                 "`discreet budget set … --raise`."
             )
         return replace(self, spent=total, releases=self.releases + 1)
 
+    @property
+    def used(self) -> float:
+        """The share of the cap that is spent, by the filter that has the most left."""
+        return min(limit.used(self.spent) for limit in self.limits)
+
     def left(self) -> str:
         """What the next release may cost, in words."""
-        parts = []
-        for limit in self.limits:
-            _, delta = limit.of(self.spent)
-            room = max(limit.delta - delta, type(delta)(0))
-            parts.append(
-                f"ε up to {limit.next_epsilon(self.spent):.4g} with δ up to {room:.3g} "
-                f"by {limit.name}"
+        parts = [
+            f"ε up to {epsilon:.4g} with δ up to {delta:.3g} ({name})"
+            for name, (epsilon, delta) in self.room().items()
+            if epsilon
+        ]
+        return f"of the cap ({self.cap}) there is left " + (", or ".join(parts) or "nothing")
+
+    def room(self) -> dict[str, tuple[float, float]]:
+        """The largest ε and the largest δ that each filter still takes."""
+        return {
+            limit.name: (
+                limit.next_epsilon(self.spent),
+                max(0.0, float(limit.delta - limit.of(self.spent)[1])),
             )
-        return f"of the cap ({self.cap}) there is left " + ", or ".join(parts)
+            for limit in self.limits
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -144,13 +144,16 @@ class Ledger:
         return Booked(drawn, entry.number, source)
 
     def confirm(self, booked: Booked, certificate: Certificate) -> Entry:
-        """Note the hash of the certificate under which a booked release was written."""
+        """Note the hash of the certificate under which a booked release was written.
+
+        Only a note, so it does not wait for the disk: the spend has been durable since `book`.
+        """
         content = {
             "certificate": hashlib.sha256(certificate.to_json().encode()).hexdigest(),
             "release": booked.entry,
             "user": _user(None),
         }
-        with self.storage.writing() as (connection, head):
+        with self.storage.writing(durable=False) as (connection, head):
             return _append(connection, head, booked.source, "written", content)
 
     def recognise(self, log: EventLog, source: str) -> list[str]:
@@ -158,28 +161,43 @@ class Ledger:
 
         Only a help: budgets never depend on it.
         """
-        key = read_key(self.location.key)
-        with self.storage.writing() as (connection, _):
-            expected = storage.key_of(connection)
-            if expected is None:
-                key = key or make_key(self.location.key)
-                storage.set_key(connection, key_check(key))
-            elif key is None or key_check(key) != expected:
-                return [
-                    f"the key of this ledger is not in {self.location.key}: copy it from a "
-                    "colleague or a backup (or name it in DISCREET_LEDGER_KEY), or a log that "
-                    "comes under a second name is not recognised"
-                ]
         from discreet.ledger.fingerprint import fingerprint
 
+        key = self._key()
+        if key is None:
+            return [
+                f"the key of this ledger is not in {self.location.key}: copy it from a colleague "
+                "or a backup (or name it in DISCREET_LEDGER_KEY), or a log that comes under a "
+                "second name is not recognised"
+            ]
         mark = fingerprint(log, key)
-        with self.storage.writing() as (connection, _):
-            others = storage.remember(connection, mark, source)
+        with self.storage.reading() as connection:
+            names = storage.names_of(connection, mark)
+        if source not in names:
+            with self.storage.writing() as (connection, _):
+                names = storage.names_of(connection, mark)
+                if source not in names:
+                    storage.remember(connection, mark, source)
         return [
             f"this very log was released before under the source {other!r}; if {source!r} holds "
             "the same people, use one name: two names give them two budgets"
-            for other in others
+            for other in names
+            if other != source
         ]
+
+    def _key(self) -> bytes | None:
+        """The key of this ledger's fingerprints, made where there was none; None if not at hand."""
+        key = read_key(self.location.key)
+        with self.storage.reading() as connection:
+            expected = storage.key_of(connection)
+        if expected is None:
+            with self.storage.writing() as (connection, _):
+                expected = storage.key_of(connection)
+                if expected is None:
+                    key = key or make_key(self.location.key)
+                    expected = key_check(key)
+                    storage.set_key(connection, expected)
+        return key if key is not None and key_check(key) == expected else None
 
     def accept_clock(self, *, user: str | None = None, purpose: str = "") -> Entry:
         """Go on from the present time although the last entry lies in its future."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
 
 from sqlalchemy import (
     DDL,
@@ -22,6 +24,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    bindparam,
     create_engine,
     event,
     insert,
@@ -65,6 +68,7 @@ seen = Table(
     Column("source", String(200), primary_key=True),
 )
 
+_ddl: Any = DDL
 _APPEND_ONLY = {
     "sqlite": [
         f"CREATE TRIGGER discreet_no_{verb} BEFORE {verb} ON discreet_entries "
@@ -80,7 +84,7 @@ _APPEND_ONLY = {
 }
 for _dialect, _statements in _APPEND_ONLY.items():
     for _statement in _statements:
-        event.listen(entries, "after_create", DDL(_statement).execute_if(dialect=_dialect))
+        event.listen(entries, "after_create", _ddl(_statement).execute_if(dialect=_dialect))
 
 
 class Storage:
@@ -114,18 +118,23 @@ class Storage:
             connection.rollback()
 
     @contextmanager
-    def writing(self) -> Iterator[tuple[Connection, Head]]:
+    def writing(self, *, durable: bool = True) -> Iterator[tuple[Connection, Head]]:
         """The one transaction at a time that may append; durable when the block has ended well.
+
+        What is not `durable` does not wait for the disk: a power cut may take it back, as the end
+        of the chain, never from its middle.
 
         If the connection breaks during the commit, nobody knows whether the entry was booked.
         That ends in an error like all others: nothing is released, a spend may stand.
         """
         with self._explained(), self.engine.connect() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(text(f"SET LOCAL lock_timeout = '{PATIENCE}s'"))
-                connection.execute(text("SET LOCAL synchronous_commit = on"))
-            else:
+            if connection.dialect.name == "sqlite":
+                # in WAL mode NORMAL would lose the last commits in a power cut
+                level = "FULL" if durable else "NORMAL"
+                connection.execute(text(f"PRAGMA synchronous = {level}"))
                 connection.execute(text("BEGIN IMMEDIATE"))
+            elif not durable:
+                connection.execute(text("SET LOCAL synchronous_commit = off"))
             yield connection, head(connection, lock=True)
             connection.commit()
 
@@ -134,6 +143,7 @@ class Storage:
         assert file is not None
         if create:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file.touch(mode=0o600, exist_ok=True)
         elif not file.exists():
             raise LedgerError(
                 f"there is no ledger at {file} yet; begin one with "
@@ -218,36 +228,43 @@ def _engine(location: Location) -> Engine:
         return create_engine(
             location.url,
             pool_pre_ping=True,
-            connect_args={"connect_timeout": 10, "tcp_user_timeout": 30_000},
+            connect_args={
+                "connect_timeout": 10,
+                "tcp_user_timeout": 30_000,
+                "options": f"-c lock_timeout={PATIENCE}s -c synchronous_commit=on",
+            },
         )
     engine = create_engine(location.url, connect_args={"timeout": PATIENCE})
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # this module says where a transaction begins
-        connection.execute("PRAGMA synchronous = FULL")  # in WAL less would lose the last commits
 
     return engine
 
 
+_HEAD = select(heads)
+_LOCKED_HEAD = _HEAD.with_for_update()
+_MOVE_HEAD = update(heads).values(number=bindparam("last"), hash=bindparam("fresh"))
+_APPEND = insert(entries)
+_ALL = select(entries).order_by(entries.c.number)
+_LAST = select(entries).order_by(entries.c.number.desc()).limit(1)
+_LAST_ACCOUNT = _LAST.where(
+    entries.c.source == bindparam("named"), entries.c.kind.in_(("budget", "release"))
+)
+_SOURCES = select(entries.c.source).where(entries.c.kind == "budget").distinct()
+_NAMES = select(seen.c.source).where(seen.c.fingerprint == bindparam("mark"))
+
+
 def append(connection: Connection, entry: Entry) -> None:
     """Put an entry at the end of the chain."""
-    connection.execute(
-        insert(entries).values(
-            number=entry.number,
-            source=entry.source,
-            kind=entry.kind,
-            body=entry.body,
-            hash=entry.hash,
-        )
-    )
-    connection.execute(update(heads).values(number=entry.number, hash=entry.hash))
+    connection.execute(_APPEND, asdict(entry))
+    connection.execute(_MOVE_HEAD, {"last": entry.number, "fresh": entry.hash})
 
 
 def head(connection: Connection, *, lock: bool = False) -> Head:
     """Where the chain ends, as noted apart from the entries; `lock` keeps other writers out."""
-    query = select(heads).with_for_update() if lock else select(heads)
-    row = connection.execute(query).one_or_none()
+    row = connection.execute(_LOCKED_HEAD if lock else _HEAD).one_or_none()
     if row is None:
         raise LedgerError(
             "the ledger has lost the record of its last entry; restore it from a backup"
@@ -257,50 +274,42 @@ def head(connection: Connection, *, lock: bool = False) -> Head:
 
 def last(connection: Connection) -> Entry | None:
     """The last entry of all."""
-    query = select(entries).order_by(entries.c.number.desc()).limit(1)
-    row = connection.execute(query).one_or_none()
+    row = connection.execute(_LAST).one_or_none()
     return Entry(*row) if row is not None else None
 
 
 def last_account(connection: Connection, source: str) -> Entry | None:
     """The last entry that says how a source's account stands."""
-    query = (
-        select(entries)
-        .where(entries.c.source == source, entries.c.kind.in_(("budget", "release")))
-        .order_by(entries.c.number.desc())
-        .limit(1)
-    )
-    row = connection.execute(query).one_or_none()
+    row = connection.execute(_LAST_ACCOUNT, {"named": source}).one_or_none()
     return Entry(*row) if row is not None else None
 
 
 def walk(connection: Connection, source: str | None = None) -> Iterator[Entry]:
     """All entries from the first on, or those of a source."""
-    query = select(entries).order_by(entries.c.number)
-    if source is not None:
-        query = query.where(entries.c.source == source)
+    query = _ALL if source is None else _ALL.where(entries.c.source == source)
     for row in connection.execute(query, execution_options={"yield_per": 1000}):
         yield Entry(*row)
 
 
 def sources(connection: Connection) -> list[str]:
     """The names of all sources that have a budget."""
-    query = select(entries.c.source).where(entries.c.kind == "budget").distinct()
-    return sorted(connection.execute(query).scalars())
+    return sorted(connection.execute(_SOURCES).scalars())
 
 
-def remember(connection: Connection, fingerprint: str, source: str) -> list[str]:
-    """Note that a log came under this source; the other names under which it came before."""
-    query = select(seen.c.source).where(seen.c.fingerprint == fingerprint)
-    known = set(connection.execute(query).scalars())
-    if source not in known:
-        connection.execute(insert(seen).values(fingerprint=fingerprint, source=source))
-    return sorted(known - {source})
+def names_of(connection: Connection, fingerprint: str) -> list[str]:
+    """The sources under which a log came before."""
+    return sorted(connection.execute(_NAMES, {"mark": fingerprint}).scalars())
+
+
+def remember(connection: Connection, fingerprint: str, source: str) -> None:
+    """Note that a log came under this source."""
+    connection.execute(insert(seen).values(fingerprint=fingerprint, source=source))
 
 
 def key_of(connection: Connection) -> str | None:
     """The check value of the key that the fingerprints were made with."""
-    return connection.execute(select(heads.c.key_check)).scalar_one()
+    check: str | None = connection.execute(select(heads.c.key_check)).scalar_one()
+    return check
 
 
 def set_key(connection: Connection, check: str) -> None:

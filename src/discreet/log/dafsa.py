@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,7 +211,7 @@ def _merged(parent: Integers, label: Integers, final: npt.NDArray[np.bool_]) -> 
     bounds = np.searchsorted(height[by_height], np.arange(int(height.max()) + 2))
     state = np.zeros(size, dtype=np.int64)
     known = 0
-    for begin, end in zip(bounds, bounds[1:], strict=False):
+    for begin, end in pairwise(bounds.tolist()):
         nodes = by_height[begin:end]
         same = final[nodes].astype(np.int64)
         for k in range(int(degree[nodes].max())):

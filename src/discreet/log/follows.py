@@ -132,7 +132,10 @@ class Follows:
     def to_dot(self) -> str:
         """A graph for Graphviz."""
         lines = ["digraph follows {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
-        lines += [f'  start [label="{START}", shape=circle];', f'  end [label="{END}", shape=circle];']
+        lines += [
+            f'  start [label="{START}", shape=circle];',
+            f'  end [label="{END}", shape=circle];',
+        ]
         lines += [f"  a{i} [label={_quoted(label)}];" for i, label in enumerate(self.activities)]
         lines += [f'  {s} -> {t} [label="{n}"];' for s, t, n in self._edges("start", "end")]
         return "\n".join([*lines, "}"]) + "\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,15 @@ from discreet.log.files import opened, readable
 from discreet.log.source import Source
 
 PARQUET_KEY = "xes:attributes"
+_REFUSED = 3
+_PROBE = f"""
+import io, sys, polars
+try:
+    polars.read_parquet(io.BytesIO(sys.stdin.buffer.read()))
+except BaseException as error:
+    print(str(error).partition(chr(10))[0])
+    sys.exit({_REFUSED})
+"""
 _DELIMITERS = (",", ";", "\t", "|")
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -39,6 +50,9 @@ def read_csv(path: Path, delimiter: str | None = None) -> Source:
             f"{path.name} has only one column, {table.columns[0]!r}: no comma, semicolon, tab or "
             "| separates its header; name the separator with delimiter="
         )
+    names = _header(data, mark)
+    if len(names) == len(set(names)) == table.width:
+        table.columns = names
     full = data.count(mark.encode()) == (table.width - 1) * (table.height + 1)
     if not full:
         _check_rows(data, mark, path.name)
@@ -57,6 +71,7 @@ def read_parquet(path: Path) -> Source:
         raise LogError(f"{path.name} is empty")
     if not (data.startswith(b"PAR1") and data.endswith(b"PAR1") and len(data) > 8):
         raise LogError(f"{path.name} is not a whole Parquet file; copy or export it again")
+    _probe(data, path.name)
     try:
         table = pl.read_parquet(io.BytesIO(data))
         metadata = pl.read_parquet_metadata(io.BytesIO(data))
@@ -81,6 +96,18 @@ def read_frame(frame: Any) -> Source:
     except Exception as error:
         raise LogError(f"the pandas frame cannot be converted: {error}") from None
     return Source("the table", table, _by_row)
+
+
+def _probe(data: bytes, name: str) -> None:
+    """Decode the file in a child process first: damaged pages can abort the one that reads them."""
+    command = [sys.executable, "-P", "-c", _PROBE]
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, check=False)
+    except (OSError, TypeError, ValueError):
+        return  # no child can be started here; read on without the safety net
+    if done.returncode < 0 or done.returncode == _REFUSED:
+        reason = done.stdout.decode("utf-8", "replace").strip() or "its pages are damaged"
+        raise LogError(f"{name} is not a readable Parquet file: {reason}; export it again")
 
 
 def _by_row(row: int) -> str:
@@ -133,6 +160,15 @@ def _delimiter(data: bytes) -> str:
     header = data.removeprefix(_BOM).lstrip(b"\r\n").partition(b"\n")[0].decode()
     bare = "".join(header.split('"')[::2])
     return max(_DELIMITERS, key=bare.count)
+
+
+def _header(data: bytes, mark: str) -> list[str]:
+    """The names of the columns, with doubled quotes made single, which Polars leaves double."""
+    lines = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline="")
+    try:
+        return next((row for row in csv.reader(lines, delimiter=mark) if row), [])
+    except csv.Error:
+        return []
 
 
 def _check_rows(data: bytes, mark: str, name: str) -> None:

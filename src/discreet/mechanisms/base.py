@@ -141,6 +141,12 @@ class Mechanism(ABC):
                 f"{delta * log.cases:.3g} people of this log may be exposed outright. "
                 f"Choose delta well below {1 / log.cases:.1g}."
             )
+        if log.individual is not None and self.cases_per_individual is None:
+            most = int(np.bincount(log.individual_of_case).max())
+            found.append(
+                f"the guarantee is for single cases, but a person has up to {most} of them; "
+                "set cases_per_individual (--cases-per-individual) to protect people"
+            )
         return found
 
     def _notes(self) -> tuple[str, ...]:

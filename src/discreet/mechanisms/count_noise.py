@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from discreet.privacy.accounting import zcdp_rho
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import Rational, discrete_gaussian, discrete_laplace
 from discreet.privacy.randomness import Integers, Randomness
 
@@ -55,3 +57,17 @@ class CountNoise:
         scale = float(self.size)
         ratio = math.exp(-1 / scale)
         return max(1, math.ceil(-scale * math.log(chance * (1 + ratio))))
+
+
+def least_noise(
+    l1: Rational, l2_squared: Rational, budget: Budget, candidates: int = 1000
+) -> CountNoise:
+    """Laplace noise, or Gaussian where delta allows and its threshold is lower, for a budget.
+
+    For counts that one case changes by at most `l1` in sum and `l2_squared` in sum of squares.
+    """
+    laplace = CountNoise.laplace(l1, budget.epsilon)
+    if budget.delta == 0:
+        return laplace
+    gaussian = CountNoise.gaussian(l2_squared, zcdp_rho(budget.epsilon, budget.delta))
+    return min(laplace, gaussian, key=lambda noise: noise.threshold(candidates))

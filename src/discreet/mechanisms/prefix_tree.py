@@ -12,6 +12,7 @@ from discreet.log.variants import Ints, Variants
 CANDIDATES = 200_000
 """At most this many candidates are looked at on one level, whatever the log and the budget."""
 
+Booleans = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -20,12 +21,14 @@ Floats = npt.NDArray[np.float64]
 class Level:
     """The prefixes of one length that were kept: where they hang, how they go on, their count.
 
-    `parent` indexes the level before; the symbol after the last activity is the end ⊥.
+    `parent` indexes the level before; the symbol after the last activity is the end ⊥. `firm`
+    marks counts so far above the noise that the prefix is hardly invented.
     """
 
     parent: Integers
     symbol: Integers
     count: Integers
+    firm: Booleans
 
 
 class PrefixTree:
@@ -77,14 +80,15 @@ class PrefixTree:
         keys: Integers = self._prefix * self.symbols + symbols
         return keys
 
-    def grow(self, chosen: Ints, counts: Ints) -> None:
-        """Keep the chosen candidates, numbered in ascending order, with these noisy counts."""
+    def grow(self, chosen: Ints, counts: Ints, firm: Booleans, open_: Booleans) -> None:
+        """Keep the chosen candidates, numbered in ascending order; go on from the open ones."""
         keys = self._keys()
         parent, symbol = np.divmod(np.asarray(chosen, dtype=np.int64), self.symbols)
         place = np.full(len(self.open) * self.symbols, -1, dtype=np.int64)
-        going_on = np.flatnonzero(symbol != self.end)
+        going_on = np.flatnonzero(open_ & (symbol != self.end))
         place[chosen[going_on]] = np.arange(len(going_on))
-        self.levels.append(Level(self.open[parent], symbol, np.asarray(counts, dtype=np.int64)))
+        noisy = np.asarray(counts, dtype=np.int64)
+        self.levels.append(Level(self.open[parent], symbol, noisy, firm))
         self.open = going_on
         self._prefix = place[keys]
         inside = self._prefix >= 0
@@ -97,18 +101,16 @@ class PrefixTree:
             rows.append(np.column_stack([rows[-1][level.parent], level.symbol]))
         return rows[1:]
 
-    def variants(self, leaves: list[tuple[Integers, Integers]]) -> Variants:
-        """The given prefixes (indices and counts by level) as variants; ⊥ is left out."""
+    def variants(self, leaves: list[Integers]) -> Variants:
+        """The kept prefixes as variants without ⊥, with these counts by level; zero: left out."""
         codes, lengths, counts = [], [], []
-        for rows, (chosen, count) in zip(self.sequences(), leaves, strict=True):
-            shown = chosen[count > 0]
-            ended = rows[shown, -1] == self.end
-            length = rows.shape[1] - ended
-            for part, size in ((shown[ended], rows.shape[1] - 1), (shown[~ended], rows.shape[1])):
-                codes.append(rows[part, :size].ravel())
-            order = np.argsort(~ended, kind="stable")
-            lengths.append(length[order])
-            counts.append(count[count > 0][order])
+        for rows, count in zip(self.sequences(), leaves, strict=True):
+            for ended in (True, False):
+                shown = np.flatnonzero((count > 0) & ((rows[:, -1] == self.end) == ended))
+                size = rows.shape[1] - ended
+                codes.append(rows[shown, :size].ravel())
+                lengths.append(np.full(len(shown), size))
+                counts.append(count[shown])
         if not codes:
             return Variants.empty()
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
@@ -117,3 +119,52 @@ class PrefixTree:
         total = np.zeros(len(distinct), dtype=np.int64)
         np.add.at(total, variant_of, np.concatenate(counts))
         return distinct.take(np.arange(len(distinct)), total).trimmed()
+
+    def settled(self, max_length: int) -> list[Integers]:
+        """Consistent whole counts of the tree's leaves, from the noisy counts alone.
+
+        A leaf is a complete prefix, one of the full length, or a firm one that leads nowhere;
+        other prefixes that lead nowhere are taken for invented. The cases of a prefix are shared
+        out among what is left below it in proportion to the noisy counts, from the root down, so
+        that what was pruned is not lost from the total.
+        """
+        leaf, useful = self._leaves(max_length)
+        if not self.levels or not useful[0].any():
+            return []
+        mass = np.array([self.levels[0].count.clip(0).sum()], dtype=np.float64)
+        total = round(float(mass[0]))
+        shares: list[Floats] = []
+        for level, kept in zip(self.levels, useful, strict=True):
+            weight = np.where(kept, level.count.clip(1), 0).astype(np.float64)
+            below = np.bincount(level.parent, weights=weight, minlength=len(mass))
+            mass = mass[level.parent] * weight / below.clip(1)[level.parent]
+            shares.append(mass)
+        shown = [np.where(ends, share, 0.0) for ends, share in zip(leaf, shares, strict=True)]
+        whole = round_to_total(np.concatenate(shown), total)
+        return np.split(whole, np.cumsum([len(share) for share in shown])[:-1])
+
+    def _leaves(self, max_length: int) -> tuple[list[Booleans], list[Booleans]]:
+        """Of each level: what is a leaf, and what is one or leads to one."""
+        leaf: list[Booleans] = []
+        useful: list[Booleans] = []
+        leads = None
+        for depth in range(self.depth, 0, -1):
+            level = self.levels[depth - 1]
+            done = (level.symbol == self.end) | (depth == max_length)
+            going = np.zeros(len(done), dtype=np.bool_) if leads is None else leads
+            done |= level.firm & ~going
+            leaf.insert(0, done)
+            useful.insert(0, done | going)
+            size = 1 if depth == 1 else len(self.levels[depth - 2].parent)
+            leads = np.zeros(size, dtype=np.bool_)
+            leads[level.parent[useful[0]]] = True
+        return leaf, useful
+
+
+def round_to_total(shares: Floats, total: int) -> Integers:
+    """Whole numbers near the shares that add up to the total: largest remainders first."""
+    whole = np.floor(shares).astype(np.int64)
+    missing = max(0, min(total - int(whole.sum()), int((shares > 0).sum())))
+    order = np.argsort(whole - shares, kind="stable")[:missing]
+    whole[order] += 1
+    return whole

@@ -187,7 +187,7 @@ def checked_rules(rows: RuleRows) -> RuleRows:
         known = row[:1] == ("first",) or row[0] in KINDS
         if not known or len(row) != wanted or not all(isinstance(text, str) for text in row):
             raise ParameterError(
-                f"{list(row)} is not a rule: give ['first', activity], or one of {', '.join(KINDS)} "
-                "with an activity and another"
+                f"{list(row)} is not a rule: give ['first', activity], or one of "
+                f"{', '.join(KINDS)} with an activity and another"
             )
     return tuple(sorted(set(rows)))

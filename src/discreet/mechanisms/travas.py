@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -84,7 +85,10 @@ class TraVaS(Mechanism):
         return variants.take(shown, counts).trimmed()
 
     def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Variants]:
-        return _selections(self.selection, log.variants, runs, source)
+        variants, selection = log.variants, self.selection
+        noise = selection.noise(runs * len(variants), source).reshape(runs, len(variants))
+        noisy = variants.counts + noise
+        return _built(variants, np.where(noisy > selection.threshold, noisy, 0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,41 +175,38 @@ class UTraVaS(Mechanism):
         return each, budget.share(CHOICE_SHARE, 0)
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
-        return self._choose(log.variants, source, _similarity)
+        return next(self._draw_many(log, 1, source))
 
     def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Variants]:
-        known: dict[frozenset[tuple[tuple[str, ...], int]], float] = {}
+        variants, budget = log.variants, self.case_budget
+        if self.fidelity == "strict" and (self.choose == "fixed" or self.runs == 1):
+            return _built(variants, _averages(variants, budget, self.runs, runs, source))
+        each, choice = self._shares(budget) if self.fidelity == "strict" else (budget, budget)
+        candidates = [_averages(variants, each, i, runs, source) for i in range(1, self.runs + 1)]
+        known: dict[bytes, float] = {}
 
-        def remembered(variants: Variants, candidate: Variants) -> float:
-            key = frozenset(candidate)
+        def similarity(counts: Integers) -> float:
+            key = counts.tobytes()
             if key not in known:
-                known[key] = _similarity(variants, candidate)
+                known[key] = _similarity(variants, next(_built(variants, counts[None])))
             return known[key]
 
-        return (self._choose(log.variants, source, remembered) for _ in range(runs))
+        def choose(similarities: list[float]) -> int:
+            if self.fidelity == "published":
+                return int(np.argmax(similarities))
+            return exponential(
+                [Fraction(int(s * variants.cases * SCORE_GRID), SCORE_GRID) for s in similarities],
+                epsilon=Fraction(choice.epsilon),
+                sensitivity=2 + Fraction(2, SCORE_GRID),
+                monotone=True,
+                source=source,
+            )
 
-    def _choose(
-        self,
-        variants: Variants,
-        source: Randomness,
-        similarity: Callable[[Variants, Variants], float],
-    ) -> Variants:
-        budget = self.case_budget
-        if self.fidelity == "strict" and (self.choose == "fixed" or self.runs == 1):
-            return _averaged(variants, budget, self.runs, source)
-        each, choice = self._shares(budget) if self.fidelity == "strict" else (budget, budget)
-        candidates = [_averaged(variants, each, i, source) for i in range(1, self.runs + 1)]
-        similarities = [similarity(variants, candidate) for candidate in candidates]
-        if self.fidelity == "published":
-            return candidates[int(np.argmax(similarities))]
-        chosen = exponential(
-            [Fraction(int(s * variants.cases * SCORE_GRID), SCORE_GRID) for s in similarities],
-            epsilon=Fraction(choice.epsilon),
-            sensitivity=2 + Fraction(2, SCORE_GRID),
-            monotone=True,
-            source=source,
-        )
-        return candidates[chosen]
+        chosen = [
+            rows[choose([similarity(row) for row in rows])]
+            for rows in zip(*candidates, strict=True)
+        ]
+        return _built(variants, np.array(chosen).reshape(runs, len(variants)))
 
 
 CHOICE_SHARE = 0.1
@@ -216,39 +217,31 @@ SCORE_GRID = 1000
 exponential mechanism ignores a common shift, so it counts as monotone with that range."""
 
 
-def _selections(
-    selection: OptimalSelection | TruncatedSelection,
-    variants: Variants,
-    runs: int,
-    source: Randomness,
-) -> Iterator[Variants]:
-    """Independent selections from one log: all noise at once, each set of variants built once."""
-    size = (runs, len(variants))
-    noisy = variants.counts + selection.noise(runs * len(variants), source).reshape(size)
-    passed = noisy > selection.threshold
-    built: dict[bytes, tuple[Integers, Variants]] = {}
-    for row, mask in zip(noisy, passed, strict=True):
-        key = mask.tobytes()
-        if key not in built:
-            shown = np.flatnonzero(mask)
-            built[key] = shown, variants.take(shown).trimmed()
-        shown, frame = built[key]
+def _built(variants: Variants, rows: Integers) -> Iterator[Variants]:
+    """One artefact per row of counts, a count of 0 being hidden; equal supports are built once."""
+    supports: dict[bytes, tuple[Integers, Variants]] = {}
+    for row in rows:
+        key = (row != 0).tobytes()
+        if key not in supports:
+            shown = np.flatnonzero(row)
+            supports[key] = shown, variants.take(shown).trimmed()
+        shown, frame = supports[key]
         yield Variants(frame.activities, frame.codes, frame.offsets, row[shown])
 
 
-def _averaged(variants: Variants, budget: Budget, runs: int, source: Randomness) -> Variants:
-    """Union of the variants of some TraVaS runs, with the mean of their counts, rounded."""
+def _averages(
+    variants: Variants, budget: Budget, runs: int, size: int, source: Randomness
+) -> Integers:
+    """Per row: union of the variants of some TraVaS runs, mean of their counts, rounded."""
     selection = _part(budget, runs)
     hidden = expected_hidden_count(selection)
-    total = np.zeros(len(variants))
-    times = np.zeros(len(variants), dtype=np.int64)
-    for _ in range(runs):
-        shown, counts = select(selection, variants.counts, source)
-        total[shown] += counts
-        times[shown] += 1
-    union = np.flatnonzero(times)
-    mean = (total[union] + (runs - times[union]) * hidden) / runs
-    return variants.take(union, np.rint(mean).astype(np.int64)).trimmed()
+    shape = (size, runs, len(variants))
+    noisy = variants.counts + selection.noise(math.prod(shape), source).reshape(shape)
+    passed = noisy > selection.threshold
+    times = passed.sum(axis=1)
+    total = np.where(passed, noisy, 0).sum(axis=1)
+    mean = np.rint((total + (runs - times) * hidden) / runs).astype(np.int64)
+    return np.where(times > 0, mean, 0)
 
 
 @lru_cache(maxsize=64)

@@ -87,9 +87,19 @@ def net_of(tree: Tree) -> Net:
 
 
 def _guarded(tree: Tree, side: int) -> bool:
-    """Whether a silent step of its own begins (side 0) or ends (side −1) the net, as in PM4Py."""
+    """Whether a silent step of its own begins (side 0) or ends (side −1) the net.
+
+    The net would be sound without; it is there where PM4Py puts it, so that measures that look
+    at the net's shape come out the same.
+    """
     if tree.operator in ("exclusive", "parallel", "loop"):
         return True
+    if side == 0 and tree.children and _reaches_loop(tree.children[0], -1):
+        return True
+    return _reaches_loop(tree, side)
+
+
+def _reaches_loop(tree: Tree, side: int) -> bool:
     while tree.children:
         tree = tree.children[side]
         if tree.operator == "loop":

@@ -26,9 +26,9 @@ P′, Q′ and to add D.
   its trade-off curve joins (0, 1), the diagonal at 1/(1 + e^{ε_i}) and (1, 0) by straight lines,
   and the convex Gaussian curve through the same three points lies below.
 
-best. Grant where any one of several filters j does, each with δ_j of its own and Σδ_j ≤ δ. Switching
-between filters is itself adaptive, and this is why it is valid: the sums only grow, so the
-histories R_j that filter j accepts contain their own beginnings. Compare with the interaction
+best. Grant where any one of several filters j does, each with δ_j of its own and Σδ_j ≤ δ.
+Switching between filters is itself adaptive, and this is why it is valid: the sums only grow, so
+the histories R_j that filter j accepts contain their own beginnings. Compare with the interaction
 that stops before it would leave R_j. A full history that ends in R_j has the same probability in
 both, under P and under Q, so for every event S the part S_j that ends in R_j (and in no earlier
 R) has P(S_j) ≤ e^ε Q(S_j) + δ_j. Adding up over j, P(S) ≤ e^ε Q(S) + δ. Choosing the best filter
@@ -183,6 +183,11 @@ class Limit:
         """Of what was spent that which this filter counts."""
         currency, leak = _CURRENCY[self.name]
         return getattr(spent, currency), getattr(spent, leak)
+
+    def used(self, spent: Spend) -> float:
+        """The share of the limit that is used up, of the amount or of δ, whichever is more."""
+        amount, delta = self.of(spent)
+        return max(float(amount / self.amount), float(delta / self.delta) if self.delta else 0.0)
 
     def next_epsilon(self, spent: Spend) -> float:
         """The largest pure ε that still fits, rounded down."""

@@ -60,5 +60,3 @@ class Normality:
 def normal_share(log: Variants, released: Variants) -> float:
     """The share of released cases that an isolation forest trained on the log calls normal."""
     return Normality(log).share(released)
-
-

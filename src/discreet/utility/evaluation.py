@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
 WARNING = "computed on the raw log: for its holder, not for publication"
 
-Group = Literal["similarity", "difference", "follows", "model", "entropy", "size", "normal", "times"]
+Group = Literal[
+    "similarity", "difference", "follows", "model", "entropy", "size", "normal", "times"
+]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 HALVES = 3
@@ -230,10 +233,9 @@ class Evaluator:
             quality = model.model_of(to_pm4py(subject.tree)).quality(self.variants)
         elif subject.variants is not None and len(subject.variants):
             quality = model.discover(subject.variants).quality(self.variants)
-        elif subject.variants is not None:
-            notes.append("an empty release has no model")
-            return []
         else:
+            if subject.empty:
+                notes.append("an empty release has no model")
             return []
         own = self.own_quality if reference else None
         return [
@@ -257,6 +259,9 @@ class Evaluator:
 
     def _normal(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
         if subject.variants is None:
+            return []
+        if find_spec("sklearn") is None:
+            notes.append("normal_share needs scikit-learn: pip install 'discreet[evaluate]'")
             return []
         value = self.normality.share(subject.variants)
         own = self.normality.share(self.variants) if reference else None
@@ -294,5 +299,3 @@ _QUALITY = {
     "generalisation": "how often each part of the model is used",
     "simplicity": "of the net, by its arcs per node",
 }
-
-

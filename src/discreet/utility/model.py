@@ -34,6 +34,8 @@ class Model:
 
     net: Net
     pm4py_enabled: Callable[[Marking], frozenset[str]]
+    source: tuple[Any, Any, Any]
+    """PM4Py's net with its initial and final marking."""
 
     def quality(self, variants: Variants) -> Quality:
         """Replay a log on the model."""
@@ -49,9 +51,7 @@ def discover(variants: Variants) -> Model:
     parameters = {"noise_threshold": NOISE}
     counts = Counter({sequence: count for sequence, count in variants if count})
     with _quiet():
-        tree = generic.fold(
-            IMFUVCL(parameters).apply(IMDataStructureUVCL(counts), parameters)
-        )
+        tree = generic.fold(IMFUVCL(parameters).apply(IMDataStructureUVCL(counts), parameters))
         generic.tree_sort(tree)
     return model_of(tree)
 
@@ -71,7 +71,7 @@ def model_of(tree: Any) -> Model:
         found = align_utils.get_visible_transitions_eventually_enabled_by_marking(net, tokens)
         return frozenset(transition.label for transition in found)
 
-    return Model(Net.from_pm4py(net, initial, final), enabled)
+    return Model(Net.from_pm4py(net, initial, final), enabled, (net, initial, final))
 
 
 @contextmanager

@@ -86,7 +86,11 @@ class Net:
         return self._gather(marking, self.inputs[transition], (), frozenset())
 
     def _gather(
-        self, marking: Marking, places: tuple[int, ...], kept: tuple[int, ...], sought: frozenset[int]
+        self,
+        marking: Marking,
+        places: tuple[int, ...],
+        kept: tuple[int, ...],
+        sought: frozenset[int],
     ) -> Plan | None:
         """Bring a token to each of the places without using those in `kept`."""
         fired: tuple[int, ...] = ()

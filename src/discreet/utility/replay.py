@@ -90,7 +90,7 @@ class _Player:
                 if plan is not None:
                     silent, marking = silent + plan[0], plan[1]
         missing = sum(marking[place] == 0 for place in self.net.inputs[transition])
-        return self._tally(silent + (transition,), self.net.fire(marking, transition), missing)
+        return self._tally((*silent, transition), self.net.fire(marking, transition), missing)
 
     def finish(self, marking: Marking) -> _Step:
         """Go to the final marking by silent transitions, as far as there is a way."""

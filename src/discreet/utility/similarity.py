@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -95,7 +96,7 @@ def _words(left: Variants, right: Variants) -> tuple[list[str], list[str]]:
         letters = np.array([letter[label] for label in variants.activities], dtype="<u4")
         text = letters[variants.codes].tobytes().decode("utf-32-le")
         bounds = variants.offsets.tolist()
-        return [text[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        return [text[a:b] for a, b in pairwise(bounds)]
 
     return spell(left), spell(right)
 

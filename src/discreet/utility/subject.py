@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
+from discreet.log.follows import FORMAT as FOLLOWS
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.release import Release
@@ -31,11 +32,21 @@ class Subject:
     follows: Follows | None = None
     tree: Tree | None = None
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was released: no case, or no tree that was accepted."""
+        if self.variants is not None:
+            return self.variants.cases == 0
+        return self.follows is None and self.tree is None
+
 
 def subject_of(released: Any) -> Subject:
     """Take apart a Release, EventLog, Variants, Follows, process tree or a path to any of them."""
+    from discreet.models.document import TreeDocument
     from discreet.models.tree import Tree
 
+    if isinstance(released, Subject):
+        return released
     if isinstance(released, Release):
         released = released.artefact
     if isinstance(released, str | os.PathLike):
@@ -47,9 +58,10 @@ def subject_of(released: Any) -> Subject:
         return Subject("log", variants=released.variants, log=timed)
     if isinstance(released, Follows):
         return Subject("directly-follows graph", follows=released)
-    tree = released if isinstance(released, Tree) else getattr(released, "tree", None)
-    if isinstance(tree, Tree):
-        return Subject("process tree", tree=tree)
+    if isinstance(released, Tree):
+        return Subject("process tree", tree=released)
+    if isinstance(released, TreeDocument):
+        return Subject("process tree", tree=released.tree)
     raise LogError(
         f"cannot evaluate a {type(released).__name__}; give a Release, an EventLog, Variants, a "
         "directly-follows graph, a process tree, or the path of a released file"
@@ -59,7 +71,7 @@ def subject_of(released: Any) -> Subject:
 def _read(path: Path) -> Subject:
     from discreet.log.files import opened
     from discreet.log.reading import read_log
-    from discreet.models.tree import Tree
+    from discreet.models.document import TreeDocument
 
     if path.suffix.lower() != ".json":
         return subject_of(read_log(path))
@@ -69,11 +81,12 @@ def _read(path: Path) -> Subject:
         values = json.loads(text)
     except ValueError as error:
         raise LogError(f"{path.name} is not JSON: {error}") from None
-    if isinstance(values, dict) and "follows" in values:
-        return subject_of(Follows.from_json(text))
+    kind = values.get("format") if isinstance(values, dict) else None
     try:
-        return subject_of(Tree.from_dict(values.get("tree", values)))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        if kind == FOLLOWS:
+            return subject_of(Follows.from_json(text))
+        return subject_of(TreeDocument.from_json(text))
+    except ValueError as error:
         raise LogError(
             f"{path.name} is neither a directly-follows graph nor a process tree: {error}"
         ) from None

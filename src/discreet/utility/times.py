@@ -56,12 +56,12 @@ def throughput_distance(log: EventLog, released: EventLog) -> float:
     """Total variation between the shares of cases that end in each calendar week, in [0, 1]."""
     if not released.cases:
         return 1.0
-    shares = []
+    shares: list[dict[int, float]] = []
     for one in (log, released):
         weeks, many = np.unique(_stamps(one)[one.offsets[1:] - 1] // WEEK, return_counts=True)
         shares.append(dict(zip(weeks.tolist(), (many / one.cases).tolist(), strict=True)))
-    weeks = shares[0].keys() | shares[1].keys()
-    return sum(abs(shares[0].get(w, 0.0) - shares[1].get(w, 0.0)) for w in weeks) / 2
+    either = shares[0].keys() | shares[1].keys()
+    return sum(abs(shares[0].get(w, 0.0) - shares[1].get(w, 0.0)) for w in either) / 2
 
 
 def _stamps(log: EventLog) -> Integers:

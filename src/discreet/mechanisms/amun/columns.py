@@ -11,8 +11,9 @@ from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.variants import Ints
 from discreet.mechanisms.amun.sampling import choose_by_row
+from discreet.mechanisms.amun.spending import selection
 from discreet.privacy.guarantee import Budget
-from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, select
+from discreet.privacy.partition import select
 from discreet.privacy.randomness import Randomness
 
 
@@ -52,8 +53,7 @@ class Column:
             }
         )
         counted = keys.drop_nulls().group_by("activity", "value").len().sort("activity", "value")
-        selection = OptimalSelection(min(budget.epsilon, LARGEST_EPSILON), budget.delta)
-        shown, counts = select(selection, counted["len"].cast(pl.Int64).to_numpy(), source)
+        shown, counts = select(selection(budget), counted["len"].cast(pl.Int64).to_numpy(), source)
         kept = counted[shown]
         values = tuple(kept["value"].unique().sort())
         number = {value: i for i, value in enumerate(values)}
@@ -62,7 +62,7 @@ class Column:
         weights[kept["activity"].to_numpy(), column] = np.maximum(counts, 1)
         return cls(
             name=name,
-            dtype=log.table.schema[name],
+            dtype=_plain(log.table.schema[name]),
             values=values,
             activities=None if of_case else log.activities,
             weights=weights,
@@ -88,3 +88,9 @@ class Column:
 
 def _further(log: EventLog) -> list[str]:
     return [name for name in log.table.columns if name not in (CASE, ACTIVITY, TIME)]
+
+
+def _plain(dtype: pl.DataType) -> pl.DataType:
+    """A type that tells nothing of the values: an enumeration would list them all."""
+    known = dtype.is_numeric() or dtype.is_temporal() or dtype == pl.Boolean
+    return dtype if known else pl.String()

@@ -8,15 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.log.assemble import assemble
 from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog
 from discreet.log.instants import HOUR, LATEST, microseconds, since_start
-from discreet.log.variants import spans
+from discreet.log.variants import Ints, spans
 from discreet.mechanisms.amun.risk import Floats, published_epsilon, worst_prior
 from discreet.privacy.noise import discrete_laplace, geometric
 from discreet.privacy.randomness import Integers, Randomness
+from discreet.release import fresh_names
 
 GRID = 1 << 30
 """Times are normalised to integers from 0 to GRID within their transition."""
@@ -38,8 +39,15 @@ class Published:
     """For each new event the old one, in the old log's order."""
     times: Integers
 
+    def assemble(self, log: EventLog, source: Randomness) -> EventLog:
+        """The new log, under fresh names."""
+        names = fresh_names(len(self.origin), source)
+        return assemble(names, log.activities, log.codes[self.positions], self.offsets, self.times)
 
-def publish(log: EventLog, guessing_advantage: float, precision: float, source: Randomness) -> Published:
+
+def publish(
+    log: EventLog, guessing_advantage: float, precision: float, source: Randomness
+) -> Published:
     """Anonymise as the paper does; variants are exactly those of the log."""
     dafsa = Dafsa.of(log.variants)
     transition = dafsa.transition_of_event(log)
@@ -51,7 +59,8 @@ def publish(log: EventLog, guessing_advantage: float, precision: float, source: 
 
     relative = since_start(log)
     span = ranges(relative, transition)
-    per_event = published_epsilon(priors(relative, transition, span, precision), guessing_advantage)
+    prior = priors(relative, transition, span, precision)
+    per_event = published_epsilon(prior, guessing_advantage, dafsa.counts[transition])
     scale = (span[transition] / per_event)[positions]
     scale *= np.repeat(copies[origin], np.diff(offsets))
     start = microseconds(log)[log.offsets[:-1]][origin]
@@ -64,7 +73,7 @@ def publish(log: EventLog, guessing_advantage: float, precision: float, source: 
 
 
 def oversample(
-    transition: Integers, offsets: npt.NDArray[np.int64], needed: Integers, source: Randomness
+    transition: Integers, offsets: Ints, needed: Integers, source: Randomness
 ) -> Integers:
     """How many copies of each case are added until every transition has got the cases it needs.
 
@@ -104,7 +113,7 @@ def ranges(relative: Integers, transition: Integers) -> Floats:
 
 
 def priors(relative: Integers, transition: Integers, span: Floats, precision: float) -> Floats:
-    """How likely a guess within ±precision of an event's time is, by its transition's times (Eq. 2).
+    """The chance to guess each event's time within ±precision, by its transition's times (Eq. 2).
 
     F(t + p·r) − F(t − p·r), F the distribution function of the normalised times of the cases
     that take this transition, r their range.
@@ -145,7 +154,7 @@ def without_rare(log: EventLog, min_count: int) -> EventLog:
 
     Dropping a variant changes the automaton, so this is repeated until nothing more is dropped.
     """
-    while log.cases:
+    while min_count > 1 and log.cases:
         dafsa = Dafsa.of(log.variants)
         rare = np.zeros(len(log.variants), dtype=np.bool_)
         variant = np.repeat(np.arange(len(rare)), log.variants.lengths)

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from discreet.privacy.randomness import Integers
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -15,16 +17,21 @@ def worst_prior(guessing_advantage: float) -> float:
     return (1 - guessing_advantage) / 2
 
 
-def published_epsilon(prior: Floats | float, guessing_advantage: float) -> Floats:
+def published_epsilon(
+    prior: Floats | float, guessing_advantage: float, known: Integers | int = 1
+) -> Floats:
     """The paper's epsilon for a prior probability of guessing right, values within [0, 1] (Eq. 1).
 
-    Where prior + advantage ≥ 1 no posterior can exceed the bound and Eq. 1 has no value, so by
-    the paper no noise were needed and the true time would be shown. The prior comes from the very
-    values that are to be hidden (a lone case always has prior 1), so it is taken as not known
-    there, and the worst prior stands in: its epsilon is the least that Eq. 1 ever gives.
+    Where prior + advantage ≥ 1 no guess can gain more than allowed and Eq. 1 has no value: by the
+    paper no noise were needed, and the true time would be shown. But the prior is estimated from
+    the very values that are to be hidden (a lone case always has prior 1), and `known` values
+    tell it no finer than 1/(known + 1). So there it is taken that much below 1 − advantage, or
+    as the worst prior if that is more. A lone case gets the least epsilon that Eq. 1 ever gives.
     """
-    known = np.asarray(prior, dtype=np.float64)
-    usable = np.where(known + guessing_advantage < 1, known, worst_prior(guessing_advantage))
+    given = np.asarray(prior, dtype=np.float64)
+    below = 1 - guessing_advantage - 1 / (np.asarray(known, dtype=np.float64) + 1)
+    certain = np.maximum(worst_prior(guessing_advantage), below)
+    usable = np.where(given + guessing_advantage < 1, given, certain)
     odds = usable / (1 - usable) * (1 / (guessing_advantage + usable) - 1)
     return np.asarray(-np.log(odds), dtype=np.float64)
 

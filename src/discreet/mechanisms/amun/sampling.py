@@ -31,7 +31,8 @@ def choose_by_row(weights: Floats, rows: Integers, source: Randomness) -> Intege
     share[:, -1] = 1.0
     steps = (np.arange(len(weights))[:, None] + share).ravel()
     place = np.searchsorted(steps, rows + fractions(len(rows), source), side="right")
-    return np.clip(place - rows * columns, 0, columns - 1)
+    chosen: Integers = np.clip(place - rows * columns, 0, columns - 1)
+    return chosen
 
 
 def significant(counts: Floats, scale: float) -> Floats:

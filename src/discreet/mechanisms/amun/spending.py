@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.guarantee import Budget, Part
+from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection
 
 
 @dataclass(frozen=True)
@@ -71,3 +73,11 @@ class Spending:
         yield Part("durations by relation", self.gaps.by_relation)
         for column, budget in self.columns:
             yield Part(f"values of {column}", budget.epsilon, budget.delta)
+
+
+def selection(budget: Budget) -> OptimalSelection:
+    """The partition selection that a budget buys."""
+    try:
+        return OptimalSelection(min(budget.epsilon, LARGEST_EPSILON), budget.delta)
+    except ValueError as error:
+        raise ParameterError(f"{error}; give a larger epsilon, or larger shares of it") from error

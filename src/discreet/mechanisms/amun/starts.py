@@ -84,9 +84,8 @@ def cost(rate: float) -> float:
     """The epsilon of a rate, rounded up: the sum in `Halving`'s proof."""
     t = step(rate)
     scores = 1 + t * np.arange(-1, DEPTH - 1, dtype=np.float64)
-    q = math.exp(-rate)
-    above = np.maximum(scores, 1)
-    gains = np.log1p((q ** (above - 1) - q**above) / (1 + q - q ** (above - 1)))
+    before = np.exp(-rate * np.maximum(scores - 1, 0))
+    gains = np.log1p(before * -math.expm1(-rate) / (1 + math.exp(-rate) - before))
     return float(np.where(scores <= 1, rate, gains).sum()) * (1 + 1e-9)
 
 
@@ -125,9 +124,13 @@ class Starts:
         return MONDAY + week * WEEK + day * DAY + hour * HOUR + moment
 
 
-def _noisy(
-    cells: Integers, size: int, epsilon: float, source: Randomness
-) -> tuple[Floats, float]:
+def outside_stretch(starts: Integers) -> int:
+    """How many start times lie outside the public stretch."""
+    weeks = (starts - MONDAY) // WEEK
+    return int(((weeks < 0) | (weeks >= 1 << DEPTH)).sum())
+
+
+def _noisy(cells: Integers, size: int, epsilon: float, source: Randomness) -> tuple[Floats, float]:
     counts = np.bincount(cells, minlength=size)
     scale = 1 / Fraction(epsilon)
     return (counts + discrete_laplace(scale, size, source)).astype(np.float64), float(scale)

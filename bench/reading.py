@@ -1,0 +1,103 @@
+"""How fast logs are read and written, beside r4pm, an XES reader in Rust that checks less.
+
+Run `python bench/reading.py [FOLDER]`; the folder holds RoadTrafficFines.xes.gz and defaults to
+DISCREET_LOGS. Each measurement runs alone in a fresh process; the best of three counts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MEASURE = """
+import resource, sys, time
+{setup}
+begin = time.perf_counter()
+{statement}
+seconds = time.perf_counter() - begin
+print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+R4PM = ("import r4pm", "r4pm.df.import_xes(sys.argv[1])")
+READ = ("from discreet.log.reading import read_log", "read_log(sys.argv[1])")
+STRICT = (READ[0], "read_log(sys.argv[1], engine='strict')")
+WRITE = (
+    "from discreet.log.reading import read_log\n"
+    "from discreet.log.writing import write_log\n"
+    "log = read_log(sys.argv[1])\nlog.frame",
+    "write_log(log, sys.argv[1] + '.copy.xes.gz')",
+)
+DIGEST = (
+    "from discreet.log.reading import read_log\n"
+    "from discreet.log.digest import content_digest\n"
+    "log = read_log(sys.argv[1])\nlog.frame",
+    "content_digest(log)",
+)
+
+
+def measured(code: tuple[str, str], path: Path, repeat: int = 3) -> tuple[float, float]:
+    """Best wall time in seconds and its peak memory in MB."""
+    script = MEASURE.format(setup=code[0], statement=code[1])
+    runs = []
+    for _ in range(repeat):
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True
+        )
+        seconds, memory = map(float, done.stdout.split()[-2:])
+        runs.append((seconds, memory))
+    return min(runs)
+
+
+def generate(path: Path, cases: int = 125_000, length: int = 8) -> None:
+    """A log of a million events with a resource, an amount and a lifecycle."""
+    import numpy as np
+    import polars as pl
+
+    from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
+    from discreet.log.writing import write_log
+
+    random = np.random.default_rng(1)
+    events = cases * length
+    minutes = np.sort(random.integers(0, 2_000_000, (cases, length)), axis=1).ravel()
+    table = pl.DataFrame(
+        {
+            CASE: np.repeat(np.arange(cases), length).astype(str),
+            ACTIVITY: np.char.add("Activity ", random.integers(0, 30, events).astype(str)),
+            TIME: pl.Series(minutes * 60_000_000).cast(pl.Datetime("us", "UTC")),
+            LIFECYCLE: pl.repeat("complete", events, eager=True),
+            "org:resource": np.char.add("Resource ", random.integers(0, 200, events).astype(str)),
+            "amount": random.integers(0, 100_000, events) / 100,
+        }
+    )
+    write_log(EventLog.from_table(table), path)
+
+
+def main() -> None:
+    """Print one line per log and task."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("DISCREET_LOGS", "."))
+    with tempfile.TemporaryDirectory() as work:
+        made = Path(work) / "million.xes.gz"
+        generate(made)
+        logs = {"generated, 1M events": made}
+        real = folder / "RoadTrafficFines.xes.gz"
+        if real.is_file():
+            (Path(work) / real.name).symlink_to(real.resolve())
+            logs["Road Traffic Fines, 0.56M events"] = Path(work) / real.name
+        for name, path in logs.items():
+            print(name)
+            base, memory = measured(R4PM, path)
+            print(f"  r4pm alone   {base:6.2f} s          {memory:6.0f} MB")
+            for task, code in {
+                "read_log": READ,
+                "strict": STRICT,
+                "write .xes.gz": WRITE,
+                "digest": DIGEST,
+            }.items():
+                seconds, memory = measured(code, path, 1 if task == "strict" else 3)
+                print(f"  {task:<12} {seconds:6.2f} s  {seconds / base:4.2f}x  {memory:6.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Audits in one run, for mechanisms too slow to run thousands of times: models trained by DP-SGD.
+
+Many canaries are put into the data or left out, each by its own fair coin; after a single run the
+auditor guesses the coins from the result. Under (ε, δ) nobody guesses well (Steinke, Nasr,
+Jagielski: Privacy Auditing with One (1) Training Run, NeurIPS 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.audits.bounds import epsilon_from_one_run, one_run_p_value
+from discreet.audits.measuring import FALSE_ALARM
+from discreet.audits.neighbours import Trace
+from discreet.audits.result import CONFIDENCE
+from discreet.log.variants import Variants
+from discreet.mechanisms.parameters import ParameterError
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.randomness import Randomness
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+    from discreet.mechanisms.base import Mechanism
+
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+GUESSED = (0.02, 0.1, 0.3, 1.0)
+"""Shares of the canaries that are guessed: fixed beforehand, the error divided among them."""
+
+
+@dataclass(frozen=True)
+class OneRunAudit:
+    """What one run showed about the coins of its canaries."""
+
+    against: Budget
+    canaries: int
+    guesses: int
+    correct: int
+    epsilon: float
+    """ε is at least this, with 95% confidence."""
+    contradicts: bool
+    """Whether the budget is broken, wrongly at most once in 10⁹."""
+
+
+def audit_one_run(
+    run: Callable[[Booleans], Floats], canaries: int, against: Budget
+) -> OneRunAudit:
+    """Audit a training procedure by its canaries.
+
+    `run` trains once with the canaries that are True and returns a score for each canary, higher
+    where it looks included. It must be (ε, δ)-DP for adding or removing one canary.
+    """
+    if canaries < 2:
+        raise ParameterError(f"an audit in one run needs at least 2 canaries, not {canaries}")
+    source = Randomness.system()
+    included = (source.words(canaries) & np.uint64(1)).astype(np.bool_)
+    scores = np.asarray(run(included), dtype=np.float64)
+    if scores.shape != (canaries,):
+        raise ParameterError(f"needs one score per canary: {canaries}, not {scores.shape}")
+    ranked = included[np.lexsort([source.permutation(canaries), scores])]
+    tried = []
+    for share in GUESSED:
+        each = max(1, int(canaries * share) // 2)
+        correct = int(ranked[-each:].sum() + (~ranked[:each]).sum())
+        tried.append((2 * each, correct))
+    alpha = (1 - CONFIDENCE) / len(tried)
+    bounds = [epsilon_from_one_run(canaries, r, v, against.delta, alpha) for r, v in tried]
+    best = int(np.argmax(bounds))
+    contradicts = any(
+        one_run_p_value(canaries, r, v, against.epsilon, against.delta) < FALSE_ALARM / len(tried)
+        for r, v in tried
+    )
+    return OneRunAudit(against, canaries, *tried[best], bounds[best], contradicts)
+
+
+def audit_canaries(
+    mechanism: Mechanism,
+    log: EventLog,
+    canaries: Sequence[Trace],
+    score: Callable[[Any, Trace], float] | None = None,
+) -> OneRunAudit:
+    """Audit a mechanism by one release of a log into which canary cases were put or not.
+
+    `score` says how much an artefact looks as if it had seen a canary; for variants by default
+    the canary's released count, and then how near the nearest released variant comes.
+    """
+    from discreet.audits.neighbours import Case, make_log
+
+    promise = mechanism.guarantee()
+    if promise.holds is None:
+        raise ParameterError(f"{mechanism.name} makes no promise that one run could contradict")
+    if promise.neighbours != "add-remove":
+        raise ParameterError("canaries are added or left out: the guarantee must be add-remove")
+    judge = score or _nearness
+
+    def run(included: Booleans) -> Floats:
+        cases = [Case(trace) for trace, count in log.variants for _ in range(count)]
+        chosen = [Case(trace) for trace, used in zip(canaries, included, strict=True) if used]
+        artefact = mechanism.release(make_log([*cases, *chosen])).artefact
+        return np.array([judge(artefact, trace) for trace in canaries])
+
+    return audit_one_run(run, len(canaries), promise.holds)
+
+
+def _nearness(artefact: Any, trace: Trace) -> float:
+    from rapidfuzz.distance import Levenshtein
+
+    variants = artefact if isinstance(artefact, Variants) else artefact.variants
+    near = max(
+        (Levenshtein.normalized_similarity(trace, other) for other, _ in variants), default=0.0
+    )
+    return near + sum(count for other, count in variants if other == trace)

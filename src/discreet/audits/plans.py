@@ -1,0 +1,96 @@
+"""What is audited: mechanisms with parameters, and the pairs that tell most about each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.audits.neighbours import Pair, pair, pairs_for
+from discreet.audits.yardsticks import YARDSTICKS
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.parameters import ParameterError
+from discreet.mechanisms.registry import mechanism_class, mechanism_names
+
+EPSILON, DELTA = 1.0, 0.01
+"""What is audited unless told: a δ that thousands of runs can see."""
+
+TELLING: dict[str, tuple[str, ...]] = {
+    "gaussian-count": ("one more",),
+    "laplace-count": ("one more",),
+    "travas": ("one more", "unique variant", "first case", "second case", "surgery twice"),
+    "utravas": ("one more", "unique variant", "second case", "tied runs", "surgery twice"),
+}
+"""The pairs of a quick audit."""
+
+USUAL = ("one more", "unique variant", "first case", "three steps", "new activity")
+USUAL_SWAP = ("swap: surgery twice", "swap: new activity", "swap: other order")
+
+VARIATIONS: dict[str, tuple[dict[str, Any], ...]] = {
+    "utravas": (
+        {"fidelity": "strict"},
+        {"fidelity": "strict", "runs": 2},
+        {"fidelity": "strict", "runs": 2, "choose": "private"},
+        {"fidelity": "published", "runs": 3},
+    ),
+}
+"""The parameters a mechanism is audited with, where its fidelities alone do not say it."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One mechanism with parameters, to be audited."""
+
+    mechanism: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    ready: Mechanism | None = None
+    """The mechanism itself, where it was given."""
+
+    def build(self, pair: Pair | None = None) -> Mechanism:
+        """The mechanism for an audit on a pair of logs.
+
+        Parameters that are not given: ε = 1 and δ = .01, the pair's own, and as public alphabet
+        the activities of both logs.
+        """
+        if self.ready is not None:
+            return self.ready
+        owner = YARDSTICKS.get(self.mechanism) or mechanism_class(self.mechanism)
+        known = owner.parameters()
+        for key in self.parameters:
+            if key not in known:
+                raise ParameterError(
+                    f"{self.mechanism} has no parameter {key!r}; it takes {', '.join(known)}"
+                )
+        usual: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA}
+        if pair is not None:
+            usual |= {"alphabet": pair.alphabet, **pair.public}
+        return owner(
+            **{key: value for key, value in usual.items() if key in known} | dict(self.parameters)
+        )
+
+    def pairs(self, quick: bool) -> list[Pair]:
+        """All pairs for its neighbour relation, or the most telling ones."""
+        any_pair = pair("one more")
+        neighbours = self.build(any_pair).guarantee().neighbours
+        fitting = pairs_for(self.mechanism, neighbours)
+        if not quick:
+            return fitting
+        usual = USUAL if neighbours == "add-remove" else USUAL_SWAP
+        wanted = TELLING.get(self.mechanism, usual)
+        return [one for one in fitting if one.name in wanted]
+
+
+def audited_names() -> list[str]:
+    """Everything that can be audited: the yardsticks and the installed mechanisms."""
+    return [*YARDSTICKS, *mechanism_names()]
+
+
+def all_plans() -> list[Plan]:
+    """Every mechanism in every fidelity."""
+    plans = []
+    for name in audited_names():
+        owner = YARDSTICKS.get(name) or mechanism_class(name)
+        fidelity = owner.parameters().get("fidelity")
+        default = [{"fidelity": choice} for choice in fidelity.choices] if fidelity else [{}]
+        plans += [Plan(name, settings) for settings in VARIATIONS.get(name, default)]
+    return plans

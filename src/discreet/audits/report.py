@@ -1,0 +1,166 @@
+"""The audits as a page: one table, the findings with their logs, every pair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from discreet.audits.result import Audit, Evidence, PairAudit
+from discreet.privacy.guarantee import Budget
+
+INTRODUCTION = """\
+# Audits: what each mechanism really leaks
+
+This page is written by one command, which takes about {minutes} minutes on two processors:
+
+    {command}
+
+`discreet audit` runs a mechanism many times on two logs that differ in one case and asks how
+well its releases tell the two apart. (ε, δ) says that no event may be more than e^ε times as
+likely on one log as on the other, up to δ. So an event that was counted often enough proves a
+*lower bound* on ε:
+
+1. On one half of the runs the most telling event is chosen: a count above or below a value, or
+   the score of a trained distinguisher. That the added case's own variant is shown is always
+   tried as well (the presence test).
+2. On the other half it is counted. Clopper and Pearson's limits for both probabilities give the
+   bound, with 95% confidence over all pairs of a mechanism together.
+3. Where the output distribution is known exactly (TraVaS, plain noise) the hockey-stick
+   divergence is computed in rationals: then the bound is the truth for that pair.
+4. A bound above the certificate is only a suspicion. It is called *violated* if fresh runs of the
+   same event confirm it at a confidence of 1 − 10⁻⁹, or the exact computation does.
+
+A lower bound below the certificate proves nothing: the attack may have been weak. A bound above
+it is a counterexample. Audits use δ = {delta:g} unless a row says otherwise, since nobody can see
+a probability of 10⁻⁶ in {runs:,} runs.
+"""
+
+
+def page(audits: Sequence[Audit], left_out: dict[str, str], command: str) -> str:
+    """The whole page in Markdown."""
+    from discreet.audits.plans import DELTA
+
+    seconds = sum(pair.seconds for audit in audits for pair in audit.pairs)
+    runs = max((pair.runs for audit in audits for pair in audit.pairs), default=0)
+    parts = [
+        INTRODUCTION.format(
+            minutes=max(1, round(seconds / 120)), command=command, delta=DELTA, runs=runs
+        ),
+        "## Overview\n",
+        _table(
+            (
+                "mechanism",
+                "parameters",
+                "claimed",
+                "certified",
+                "ε at least",
+                "verdict",
+                "event",
+                "pair",
+            ),
+            (overview(audit) for audit in audits),
+        ),
+    ]
+    findings = [audit for audit in audits if audit.claim_refuted or audit.verdict == "violated"]
+    if findings:
+        parts.append("## Findings\n")
+        parts += [_finding(audit) for audit in findings]
+    if left_out:
+        parts.append("## Not audited\n")
+        parts += [f"- {name}: {reason}\n" for name, reason in left_out.items()]
+    parts.append("## Every pair\n")
+    for audit in audits:
+        parts += [
+            f"### {audit.mechanism} {_settings(audit)}\n".replace(" \n", "\n"),
+            _table(
+                ("pair", "runs", "against", "measured", "exact", "event", "seen"),
+                pair_rows(audit),
+            ),
+        ]
+    return "\n".join(parts)
+
+
+def overview(audit: Audit) -> tuple[str, ...]:
+    """One row: mechanism, parameters, claimed, certified, bound, verdict, event, pair."""
+    worst = audit.worst
+    evidence = worst.evidence if worst else None
+    promise = audit.guarantee
+    return (
+        audit.mechanism,
+        _settings(audit),
+        _budget(promise.claimed),
+        _budget(promise.holds),
+        _number(audit.epsilon) + (" (exact)" if evidence and _is_exact(evidence) else ""),
+        audit.words(),
+        evidence.event if evidence else "",
+        worst.pair if worst else "",
+    )
+
+
+def _finding(audit: Audit) -> str:
+    lines = [f"### {audit.mechanism} {_settings(audit)}\n", audit.guarantee.reason + "\n"]
+    for pair in audit.pairs:
+        for evidence in (pair.promise, pair.claim):
+            if evidence is None or not evidence.contradicts:
+                continue
+            likely, other = evidence.shares
+            lines.append(
+                f"- **{pair.pair}** ({pair.logs}). Event: {evidence.event}; seen in "
+                f"{_share(likely)} of the runs on one log and in {_share(other)} on the other. "
+                f"At δ = {evidence.against.delta:g} that takes ε ≥ {_number(evidence.bound)}, "
+                f"where {evidence.against.epsilon:g} was "
+                f"{'certified' if evidence is pair.promise else 'claimed'}. "
+                f'Repeat: `{audit.command} --pair "{pair.pair}"`'
+            )
+    return "\n".join(lines) + "\n"
+
+
+def pair_rows(audit: Audit) -> list[tuple[str, ...]]:
+    """One row per pair and budget: pair, runs, budget, measured, exact, event, shares."""
+    return [row for pair in audit.pairs for row in _rows(pair)]
+
+
+def _rows(pair: PairAudit) -> Iterable[tuple[str, ...]]:
+    for evidence in (pair.promise, pair.claim):
+        if evidence is not None:
+            yield (
+                pair.pair,
+                f"{pair.runs:,}",
+                ("" if evidence is pair.promise else "claim ") + _budget(evidence.against),
+                _number(evidence.epsilon),
+                _number(evidence.exact.epsilon) if evidence.exact else "",
+                evidence.event,
+                f"{_share(evidence.shares[0])} / {_share(evidence.shares[1])}",
+            )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in lines
+    )
+
+
+def _settings(audit: Audit) -> str:
+    return ", ".join(
+        str(value) if key == "fidelity" else f"{key} {value}"
+        for key, value in audit.parameters.items()
+    )
+
+
+def _is_exact(evidence: Evidence) -> bool:
+    return evidence.exact is not None and evidence.exact.epsilon >= evidence.epsilon
+
+
+def _budget(budget: Budget | None) -> str:
+    if budget is None:
+        return "none"
+    return f"ε {budget.epsilon:.4g}" + (f", δ {budget.delta:.3g}" if budget.delta else "")
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.3f}"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.2f}%"

@@ -1,0 +1,1 @@
+"""The benchmark: logs × mechanisms × budgets × repetitions, stored as they come, reported."""

@@ -1,0 +1,72 @@
+"""Controls: what a score must beat, or cannot beat, to mean anything. None of them is private."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.log.variants import Variants
+from discreet.privacy.randomness import Randomness
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+
+@dataclass(frozen=True)
+class Control:
+    """A reference point: how its artefact is made, and what it is measured against."""
+
+    meaning: str
+    draw: Callable[[EventLog, Randomness], tuple[EventLog | Variants, Any]]
+    """From the log: what to measure against, and the artefact."""
+    random: bool = True
+
+    def repetitions(self, asked: int) -> int:
+        """How often it needs to be drawn."""
+        return asked if self.random else 1
+
+
+def _original(log: EventLog, source: Randomness) -> tuple[EventLog, EventLog]:
+    return log, log
+
+
+def _ceiling(log: EventLog, source: Randomness) -> tuple[EventLog, EventLog]:
+    order = source.permutation(log.cases)
+    half = log.cases // 2
+    return log.take_cases(np.sort(order[:half])), log.take_cases(np.sort(order[half:]))
+
+
+def _uniform(log: EventLog, source: Randomness) -> tuple[EventLog, Variants]:
+    variants = log.variants
+    each, rest = divmod(variants.cases, len(variants))
+    counts = np.full(len(variants), each)
+    counts[source.permutation(len(variants))[:rest]] += 1
+    return log, variants.take(np.flatnonzero(counts), counts[counts > 0])
+
+
+def _data_free(log: EventLog, source: Randomness) -> tuple[EventLog, Variants]:
+    labels = log.activities
+    orders = (tuple(labels[i] for i in source.permutation(len(labels))) for _ in range(1000))
+    return log, Variants.from_counts((order, 1) for order in orders)
+
+
+def _flower(log: EventLog, source: Randomness) -> tuple[EventLog, Any]:
+    from discreet.models.tree import flower
+
+    return log, flower(log.activities)
+
+
+CONTROLS = {
+    "original": Control(
+        "the log itself; for models, what the raw log's model scores", _original, False
+    ),
+    "ceiling": Control("one random half of the log against the other: a fresh sample", _ceiling),
+    "uniform": Control(
+        "every true variant equally often: what knowing the variants is worth", _uniform
+    ),
+    "data-free": Control("random orders of the alphabet: what knowing nothing scores", _data_free),
+    "flower": Control("the model that allows everything: what any model scores", _flower, False),
+}

@@ -1,0 +1,183 @@
+"""Running a plan: in parallel, every result stored at once, going on where it stopped."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from discreet._version import __version__
+from discreet.bench.controls import CONTROLS
+from discreet.bench.plan import Cell
+from discreet.bench.store import Outcome, Row, Store
+
+if TYPE_CHECKING:
+    from discreet.utility.evaluation import Evaluator
+
+DIED = "the process died, perhaps for lack of memory"
+
+
+def run(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    workers: int | None = None,
+    on_row: Callable[[Row], None] = lambda row: None,
+) -> int:
+    """Run the cells that have no row yet, and return how many those were.
+
+    Only this process writes, one row per finished cell. If it is killed, finished cells keep
+    their rows and the next call runs the others.
+    """
+    done = store.keys()
+    waiting = deque(cell for cell in cells if cell.key not in done)
+    total = len(waiting)
+    many = min(workers or os.cpu_count() or 1, max(total, 1))
+
+    def keep(row: Row) -> None:
+        store.add(row)
+        on_row(row)
+
+    while waiting:
+        suspects = _run_pool(waiting, many, keep)
+        for cell in suspects:  # one of them killed its worker: each again, alone
+            for unfinished in _run_pool(deque([cell]), 1, keep):
+                keep(_row(unfinished, "failed", error=DIED))
+    return total
+
+
+def _run_pool(waiting: deque[Cell], workers: int, keep: Callable[[Row], None]) -> list[Cell]:
+    """Work off the queue; returns the cells that were under way if a worker died."""
+    running: dict[Future[Row], Cell] = {}
+    context = multiprocessing.get_context("spawn")  # forking a process with threads may hang
+    with _single_threaded(), ProcessPoolExecutor(workers, mp_context=context) as pool:
+        while waiting or running:
+            try:
+                while waiting and len(running) < workers:
+                    running[pool.submit(run_cell, waiting[0])] = waiting[0]
+                    waiting.popleft()
+            except BrokenProcessPool:
+                return list(running.values())
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            broken = False
+            for future in finished:
+                try:
+                    keep(future.result())
+                except BrokenProcessPool:
+                    broken = True
+                    continue
+                del running[future]
+            if broken:
+                return list(running.values())
+    return []
+
+
+def run_cell(cell: Cell) -> Row:
+    """One run: release, then measure. Whatever goes wrong becomes a row."""
+    began = time.perf_counter()
+    try:
+        with limited(cell.timeout):
+            status, empty, figures = _measured(cell)
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"[:500]
+        return _row(cell, "failed", error=text, seconds=time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    outcome: Outcome = "empty" if empty else "ok"
+    return _row(cell, outcome, seconds=seconds, status=status, figures=figures)
+
+
+def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
+    from discreet.mechanisms.registry import mechanism
+    from discreet.privacy.randomness import Randomness
+    from discreet.utility.evaluation import Evaluator
+    from discreet.utility.subject import subject_of
+
+    evaluator = _evaluator(cell.path, cell.log.classifier)
+    log = evaluator.log
+    assert log is not None
+    if cell.mechanism.startswith("control:"):
+        against, artefact = CONTROLS[cell.label].draw(log, Randomness.system())
+        measuring = evaluator if against is log else Evaluator(against)
+        status = ""
+    else:
+        release = mechanism(cell.mechanism, **cell.parameters).release(log)
+        artefact, status, measuring = release.artefact, release.guarantee.status, evaluator
+    subject = subject_of(artefact)
+    found = measuring.evaluate(subject, measures=cell.measures, reference=False)
+    return status, subject.empty, {figure.name: figure.value for figure in found}
+
+
+@lru_cache(maxsize=2)
+def _evaluator(path: str, classifier: Any) -> Evaluator:
+    from discreet.log.reading import read_log
+    from discreet.utility.evaluation import Evaluator
+
+    return Evaluator(read_log(path, classifier=classifier))
+
+
+def _row(
+    cell: Cell,
+    outcome: Outcome,
+    *,
+    error: str = "",
+    seconds: float = 0.0,
+    status: str = "",
+    figures: dict[str, float] | None = None,
+) -> Row:
+    return Row(
+        key=cell.key,
+        log=cell.log.name,
+        label=cell.label,
+        mechanism=cell.mechanism,
+        parameters=cell.parameters,
+        repetition=cell.repetition,
+        outcome=outcome,
+        error=error,
+        seconds=seconds,
+        status=status,
+        version=__version__,
+        figures=figures or {},
+    )
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in this process after a while, where the system can."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"took longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Workers already fill the cores: their libraries shall not start threads of their own."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

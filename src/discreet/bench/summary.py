@@ -1,0 +1,241 @@
+"""From rows to tables: means with failures and empty outputs counted beside them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from statistics import fmean
+
+from discreet.bench.controls import CONTROLS
+from discreet.bench.plan import Claim, Plan
+from discreet.bench.store import Row
+from discreet.mechanisms.parameters import ParameterError
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All repetitions of one mechanism with the same parameters on one log.
+
+    Empty outputs count in every figure that is defined for them (a similarity of 0); `empty`
+    and `failed` say how many there were.
+    """
+
+    log: str
+    label: str
+    parameters: dict[str, object]
+    rows: tuple[Row, ...]
+
+    @property
+    def epsilon(self) -> float | None:
+        """Its ε; None for controls."""
+        return self.rows[0].epsilon
+
+    @property
+    def delta(self) -> float | None:
+        """Its δ; None for controls and for mechanisms without."""
+        return self.rows[0].delta
+
+    @property
+    def control(self) -> bool:
+        """Whether this is a control."""
+        return self.rows[0].mechanism.startswith("control:")
+
+    @property
+    def failed(self) -> int:
+        """Runs that ended with an error."""
+        return sum(row.outcome == "failed" for row in self.rows)
+
+    @property
+    def empty(self) -> int:
+        """Runs that released nothing."""
+        return sum(row.outcome == "empty" for row in self.rows)
+
+    @property
+    def status(self) -> str:
+        """What the guarantee of these releases is worth."""
+        return next((row.status for row in self.rows if row.status), "")
+
+    @property
+    def seconds(self) -> float:
+        """Mean time of a run, measuring included."""
+        return fmean(row.seconds for row in self.rows)
+
+    def values(self, measure: str) -> list[float]:
+        """A figure of every run that has it."""
+        return [row.figures[measure] for row in self.rows if measure in row.figures]
+
+    def mean(self, measure: str) -> float | None:
+        """Its mean, if any run has it."""
+        values = self.values(measure)
+        return fmean(values) if values else None
+
+    def named(self, axes: Sequence[str]) -> str:
+        """The chosen parameters in words."""
+        symbols = {"epsilon": "ε", "delta": "δ"}
+        given = [(symbols.get(a, a), self.parameters[a]) for a in axes if a in self.parameters]
+        return ", ".join(f"{name} = {_short(value)}" for name, value in given)
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def settings_of(rows: Iterable[Row]) -> list[Setting]:
+    """Group rows, controls first, then in order of label and falling budget."""
+    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.log, row.label, json.dumps(row.parameters, sort_keys=True)].append(row)
+    found = [
+        Setting(log, label, group[0].parameters, tuple(sorted(group, key=lambda r: r.repetition)))
+        for (log, label, _), group in groups.items()
+    ]
+    controls = list(CONTROLS)
+
+    def order(one: Setting) -> tuple[object, ...]:
+        rank = controls.index(one.label) if one.control else len(controls)
+        budget = (-(one.epsilon or 0.0), -(one.delta or 0.0))
+        return one.log, rank, one.label, budget, json.dumps(one.parameters, sort_keys=True)
+
+    return sorted(found, key=order)
+
+
+def measured(settings: Iterable[Setting]) -> list[str]:
+    """The figures that occur, in the order in which they are measured."""
+    seen: dict[str, None] = {}
+    for one in settings:
+        for row in one.rows:
+            seen.update(dict.fromkeys(row.figures))
+    return list(seen)
+
+
+def axes_of(settings: Sequence[Setting]) -> list[str]:
+    """The parameters that tell settings of the same label and log apart, ε and δ first."""
+    by_label: dict[tuple[str, str], list[Setting]] = defaultdict(list)
+    for one in settings:
+        by_label[one.log, one.label].append(one)
+    varying = {
+        name
+        for group in by_label.values()
+        for name in {n for one in group for n in one.parameters}
+        if len({json.dumps(one.parameters.get(name)) for one in group}) > 1
+    }
+    varying |= {n for one in settings for n in ("epsilon", "delta") if n in one.parameters}
+    first = [name for name in ("epsilon", "delta") if name in varying]
+    return first + sorted(varying - set(first))
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A published figure beside ours."""
+
+    source: str
+    setting: Setting
+    measure: str
+    ours: float
+    published: float
+
+    @property
+    def difference(self) -> float:
+        """Ours minus published; relative for counts, which have no common scale."""
+        if self.measure.startswith("absolute"):
+            return (self.ours - self.published) / self.published
+        return self.ours - self.published
+
+
+def gaps(plan: Plan, settings: Sequence[Setting]) -> list[Gap]:
+    """Every published figure of the plan that was measured here.
+
+    Where our mechanism has no δ, the published figures of all δ are averaged.
+    """
+    if plan.published is None:
+        return []
+    table = files("discreet.bench") / "published" / plan.published
+    if not table.is_file():
+        raise ParameterError(f"plan {plan.name}: there is no table of published figures {table}")
+    found: dict[tuple[object, ...], list[tuple[float, str]]] = defaultdict(list)
+    for line in csv.DictReader(table.read_text(encoding="utf-8").splitlines()):
+        budget = [float(line[name]) if line[name] else None for name in ("epsilon", "delta")]
+        entry = float(line["value"]), line["source"]
+        place = line["log"], line["label"], line["measure"], budget[0]
+        found[*place, budget[1]].append(entry)
+        found[*place, "any"].append(entry)
+    result = []
+    for one in settings:
+        for measure in measured([one]):
+            mean = one.mean(measure)
+            delta = "any" if one.delta is None else one.delta
+            known = found.get((one.log, one.label, measure, one.epsilon, delta))
+            if known and mean is not None:
+                published = fmean(value for value, _ in known)
+                result.append(Gap(known[0][1], one, measure, mean, published))
+    return result
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A paper's sentence and what we measured."""
+
+    claim: Claim
+    lows: float | None
+    highs: float | None
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether every mean lies in the range; None if nothing was measured."""
+        if self.lows is None or self.highs is None:
+            return None
+        above = self.claim.low is None or self.lows >= self.claim.low
+        below = self.claim.high is None or self.highs <= self.claim.high
+        return above and below
+
+
+def verdicts(plan: Plan, settings: Sequence[Setting]) -> list[Verdict]:
+    """Each claim of the plan against the means it speaks of."""
+    found = []
+    for claim in plan.claims:
+        means = [
+            mean
+            for one in settings
+            if one.label == claim.label
+            and (not claim.logs or one.log in claim.logs)
+            and (claim.epsilon is None or one.epsilon == claim.epsilon)
+            and (mean := one.mean(claim.measure)) is not None
+        ]
+        bounds = (min(means), max(means)) if means else (None, None)
+        found.append(Verdict(claim, *bounds))
+    return found
+
+
+MAIN = (
+    *("similarity", "absolute_difference", "follows_total_variation", "fitness", "precision"),
+    *("f_score", "generalisation", "simplicity", "entropy", "size_ratio", "normal_share"),
+    *("times_smape", "duration_distance"),
+)
+
+
+def shown(value: float | None) -> str:
+    """A figure as a table shows it."""
+    if value is None:
+        return "–"
+    if abs(value) >= 10_000:
+        return f"{value:.2e}"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3f}"
+
+
+def markdown(settings: Sequence[Setting]) -> str:
+    """The main table, for documents."""
+    axes = axes_of(settings)
+    present = set(measured(settings))
+    columns = [name for name in MAIN if name in present]
+    heads = ["log", "mechanism", "setting", *columns, "runs", "empty", "failed"]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for one in settings:
+        cells = [one.log, one.label, one.named(axes) or "–"]
+        cells += [shown(one.mean(name)) for name in columns]
+        cells += [str(len(one.rows)), str(one.empty), str(one.failed)]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)

@@ -1,0 +1,198 @@
+"""discreet audit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from discreet.cli.certificate import MARKS
+from discreet.cli.console import err, out, print_json, stage
+from discreet.cli.options import Json, given_parameters, read, with_options
+from discreet.mechanisms.parameters import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.audits.auditing import Watch
+    from discreet.audits.result import Audit
+
+STYLES = {"consistent": "green", "violated": "bold red", "no guarantee": "yellow"}
+
+
+@with_options(parameters=True)
+def audit(
+    mechanism: Annotated[
+        str | None,
+        typer.Argument(help="See `discreet mechanisms`; also laplace-count, gaussian-count."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every mechanism.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="The most telling pairs, a second or so each.")
+    ] = False,
+    pair: Annotated[
+        list[str] | None, typer.Option(help="Only this pair of logs; may be repeated.")
+    ] = None,
+    releases: Annotated[
+        int | None, typer.Option(min=200, help="So many of each log, however long it takes.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; one per processor if not given.")
+    ] = None,
+    list_pairs: Annotated[
+        bool, typer.Option("--list", help="Show the pairs of neighbouring logs.")
+    ] = False,
+    markdown: Annotated[
+        Path | None, typer.Option(help="With --all: write the results as a page.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="Audit a released file and its certificate instead.")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="With --file: the raw log, to try seeds on.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="With --against: try so many.")] = 100,
+    as_json: Json = False,
+    **values: Any,
+) -> None:
+    """Measure what a mechanism really leaks, against its own certificate.
+
+    Runs it many times on pairs of logs that differ in one case and proves a lower bound on
+    epsilon: the event that shows it, how often it was seen on either log, and the verdict. Exit
+    code 1 if the certificate is violated.
+
+    [bold]Examples[/bold]
+
+      discreet audit travas --epsilon 1 --delta 0.01
+      discreet audit utravas --fidelity published --runs 3 --pair "tied runs"
+      discreet audit --all --quick
+      discreet audit --all --markdown docs/audits.md
+      discreet audit --file shared.xes --against log.xes
+    """
+    from discreet.audits import auditing
+    from discreet.audits.neighbours import pair as pair_named
+    from discreet.audits.sampling import Effort
+
+    if list_pairs:
+        _list(as_json)
+        return
+    if file is not None:
+        _file(file, against, seeds, as_json, values)
+        return
+    if everything == (mechanism is not None):
+        raise ParameterError("name one mechanism to audit, or give --all")
+    effort = Effort(releases, 3600.0) if releases else None
+    processes = workers or os.cpu_count() or 1
+    left_out: dict[str, str] = {}
+    with _progress() as watch:
+        if mechanism is not None:
+            pairs = [pair_named(name) for name in pair] if pair else None
+            found = [
+                auditing.audit(
+                    mechanism,
+                    pairs=pairs,
+                    quick=quick,
+                    effort=effort,
+                    workers=processes,
+                    watch=watch,
+                    **given_parameters(values),
+                )
+            ]
+        else:
+            if given_parameters(values) or pair:
+                raise ParameterError("--all takes no parameters and no --pair: name a mechanism")
+            found, left_out = auditing.audit_all(
+                quick=quick, effort=effort, workers=processes, watch=watch
+            )
+    if markdown is not None:
+        _write(markdown, found, left_out, quick)
+    if as_json:
+        print_json({"audits": [one.to_dict() for one in found], "left_out": left_out})
+    else:
+        _show(found, left_out)
+    if any(one.verdict == "violated" for one in found):
+        raise typer.Exit(1)
+
+
+def _show(found: list[Audit], left_out: dict[str, str]) -> None:
+    from discreet.audits.report import overview, pair_rows
+
+    single = len(found) == 1
+    for one in found:
+        if single:
+            table = Table("pair", "runs", "held against", "ε at least", "exact", "event", "seen on")
+            for row in pair_rows(one):
+                table.add_row(*row)
+            out.print(table, markup=False)
+        style = STYLES[one.verdict]
+        mechanism, settings, claimed, certified, bound, words, event, pair = overview(one)
+        out.print(f"[{style}]{words}[/{style}]  [bold]{mechanism}[/bold] {settings}")
+        out.print(f"  certified {certified}, claimed {claimed}, measured ε ≥ {bound}", markup=False)
+        if event:
+            out.print(f"  shown by: {event} (pair: {pair})", markup=False)
+    for name, reason in left_out.items():
+        err.print(f"not audited: {name}: {reason}", markup=False)
+
+
+def _write(path: Path, found: list[Audit], left_out: dict[str, str], quick: bool) -> None:
+    from discreet.audits.report import page
+    from discreet.log.files import atomic_write
+
+    command = f"discreet audit --all{' --quick' if quick else ''} --markdown {path}"
+    with atomic_write(path) as stream:
+        stream.write(page(found, left_out, command).encode())
+    err.print(f"Written: {path}", markup=False)
+
+
+def _list(as_json: bool) -> None:
+    from discreet.audits.neighbours import pair, pair_names
+
+    pairs = [pair(name) for name in pair_names()]
+    if as_json:
+        print_json([{"pair": p.name, "shows": p.story, "logs": p.describe()} for p in pairs])
+        return
+    table = Table("pair", "neighbours", "what it shows", "logs")
+    for one in pairs:
+        table.add_row(one.name, one.neighbours, one.story, one.describe())
+    out.print(table, markup=False)
+
+
+def _file(
+    file: Path, against: Path | None, seeds: int, as_json: bool, values: dict[str, Any]
+) -> None:
+    from discreet.audits.certificates import audit_file
+
+    log = read(against, values) if against is not None else None
+    with stage(f"auditing {file.name}"):
+        _, findings = audit_file(file, log, range(seeds))
+    if as_json:
+        print_json({"checks": [asdict(finding) for finding in findings]})
+    else:
+        for finding in findings:
+            detail = f": {finding.detail}" if finding.detail else ""
+            out.print(f"{MARKS[finding.outcome]} {finding.check}{detail}")
+    if any(finding.outcome == "fails" for finding in findings):
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _progress() -> Iterator[Watch]:
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns,
+        TextColumn("{task.description}"),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    ) as progress:
+        task = progress.add_task("", total=None)
+
+        def watch(done: int, total: int, name: str) -> None:
+            progress.update(task, completed=done, total=total, description=name)
+
+        yield watch

@@ -1,0 +1,199 @@
+"""discreet bench."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from discreet.cli.console import err, out, print_json
+from discreet.cli.options import Json
+
+if TYPE_CHECKING:
+    from discreet.bench.plan import Cell, Plan
+    from discreet.bench.store import Store
+    from discreet.bench.summary import Setting
+
+Texts = list[str] | None
+Numbers = list[float] | None
+
+SYMBOLS = {"epsilon": "ε", "delta": "δ"}
+BRIEF = {
+    "similarity": "similar",
+    "follows_total_variation": "steps",
+    "fitness": "fitness",
+    "precision": "precise",
+    "size_ratio": "size",
+}
+
+
+def bench(
+    plan: Annotated[
+        str | None,
+        typer.Argument(help="A plan's name, as in papers/travas, or a TOML file. None: see below."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for results and report; default bench-NAME."),
+    ] = None,
+    logs: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the plan's logs; default the folder named in DISCREET_LOGS."),
+    ] = None,
+    log: Annotated[Texts, typer.Option(help="Only this log, or without a plan its file.")] = None,
+    mechanism: Annotated[Texts, typer.Option("--mechanism", "-m", help="Only this one.")] = None,
+    epsilon: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
+    delta: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
+    repetitions: Annotated[int | None, typer.Option(help="Runs of each setting.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; default one per core.")] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Try failed runs again.")] = False,
+    plans: Annotated[bool, typer.Option("--plans", help="List the plans and stop.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run logs × mechanisms × budgets × repetitions and write a report. For the logs' holder.
+
+    Results go to OUTPUT/results.sqlite as they come; run the same command again after an
+    interruption and it goes on. The report, OUTPUT/report.html, has every figure, the controls,
+    the failures, and for the papers' plans how far we are from what was published.
+
+    [bold]Examples[/bold]
+
+      discreet bench --plans
+      discreet bench papers/travas --logs ~/logs
+      discreet bench papers/travas --logs ~/logs --repetitions 2 --epsilon 1 --delta 0.01
+      discreet bench --log hospital.xes -m travas -m utravas --epsilon 0.1 --epsilon 1 --delta 1e-6
+    """
+    from discreet.bench.plan import load_plan, plan_names
+    from discreet.bench.report import html_report
+    from discreet.bench.store import Store
+    from discreet.bench.summary import settings_of
+    from discreet.log.files import atomic_write
+
+    if plans:
+        for name in plan_names():
+            out.print(f"{name:22} {load_plan(name).title}", markup=False)
+        return
+    wanted = {
+        "mechanisms": mechanism or [],
+        "epsilon": epsilon or [],
+        "delta": delta or [],
+        "repetitions": repetitions,
+    }
+    if plan is None:
+        chosen = _from_options(log or [], mechanism or [], epsilon, delta, repetitions)
+    else:
+        chosen = load_plan(plan).reduced(logs=log or [], **wanted)  # type: ignore[arg-type]
+    chosen.check()
+    for label in chosen.missing_mechanisms():
+        err.print(f"not run: mechanism {label} is not installed", markup=False)
+    folder = logs or (Path(os.environ["DISCREET_LOGS"]) if "DISCREET_LOGS" in os.environ else None)
+    cells, absent = chosen.cells(folder)
+    for file in absent:
+        err.print(f"not run: log {file} was not found (name its folder with --logs)", markup=False)
+    target = output or Path("bench-" + Path(chosen.name).name.removesuffix(".toml"))
+    target.mkdir(parents=True, exist_ok=True)
+    store = Store(target / "results.sqlite")
+    if retry:
+        store.forget_failures()
+    _run(chosen, cells, store, workers)
+    keys = {cell.key for cell in cells}
+    rows = [row for row in store.rows() if row.key in keys]
+    command = shlex.join(["discreet", *sys.argv[1:]])
+    page = html_report(chosen, rows, command=command, absent=absent)
+    with atomic_write(target / "report.html") as stream:
+        stream.write(page.encode())
+    settings = settings_of(rows)
+    if as_json:
+        print_json(_plain(settings))
+    else:
+        _show(settings)
+        out.print(f"\nReport: {target / 'report.html'}", markup=False)
+
+
+def _from_options(
+    logs: list[str],
+    names: list[str],
+    epsilon: Numbers,
+    delta: Numbers,
+    repetitions: int | None,
+) -> Plan:
+    from discreet.bench.plan import Entry, Log, Plan
+    from discreet.mechanisms.parameters import ParameterError
+    from discreet.mechanisms.registry import mechanism_class
+
+    if not logs or not names:
+        raise ParameterError("name a plan, or at least one --log and one --mechanism")
+    for name in names:
+        mechanism_class(name)
+    return Plan(
+        name="options",
+        title="Comparison of " + ", ".join(names),
+        logs=tuple(Log(file) for file in logs),
+        entries=tuple(Entry(name, name) for name in names),
+        epsilon=tuple(epsilon or [1.0]),
+        delta=tuple(delta or [1e-6]),
+        repetitions=repetitions or 10,
+    )
+
+
+def _run(plan: Plan, cells: list[Cell], store: Store, workers: int | None) -> None:
+    from discreet.bench.runner import run
+
+    left = len({cell.key for cell in cells} - store.keys())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, disable=not err.is_terminal) as progress:
+        task = progress.add_task(plan.name, total=len(cells), completed=len(cells) - left)
+        run(cells, store, workers=workers, on_row=lambda row: progress.advance(task))
+
+
+def _plain(settings: list[Setting]) -> dict[str, object]:
+    from discreet.bench.summary import measured
+    from discreet.utility.evaluation import WARNING
+
+    return {
+        "warning": WARNING,
+        "settings": [
+            {
+                "log": one.log,
+                "mechanism": one.label,
+                "parameters": one.parameters,
+                "guarantee": "control" if one.control else one.status,
+                "runs": len(one.rows),
+                "empty": one.empty,
+                "failed": one.failed,
+                "means": {name: one.mean(name) for name in measured([one])},
+            }
+            for one in settings
+        ],
+    }
+
+
+def _show(settings: list[Setting]) -> None:
+    from discreet.bench.summary import axes_of, measured, shown
+
+    err.print("[bold yellow]For you, not for publication: these read the raw logs.[/bold yellow]")
+    present = measured(settings)
+    columns = {name: head for name, head in BRIEF.items() if name in present}
+    axes = axes_of(settings)
+    for log in dict.fromkeys(one.log for one in settings):
+        heads = ["mechanism", *(SYMBOLS.get(axis, axis) for axis in axes), *columns.values()]
+        table = Table(*heads, "runs", "empty", "failed", box=None, title=log, title_justify="left")
+        for one in settings:
+            if one.log == log:
+                values = [one.parameters.get(axis, "") for axis in axes]
+                budget = [f"{v:g}" if isinstance(v, int | float) else str(v) for v in values]
+                means = [shown(one.mean(name)) for name in columns]
+                counts = [str(len(one.rows)), str(one.empty or ""), str(one.failed or "")]
+                table.add_row(one.label, *budget, *means, *counts)
+        out.print(table)

@@ -1,0 +1,152 @@
+"""Choosing a mechanism for a log without paying for it in silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.base import Mechanism, delta_parameter
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.selection import exponential
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+SCORE_GRID = 1000
+"""Scores are floored to thousandths of a case."""
+
+CHOICE_SHARE = 0.1
+"""What the choice takes of epsilon."""
+
+MARGIN = 1 - 1e-8
+"""Shares leave room for candidates that round their own accounting up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Mechanism):
+    """Draw one release with each of several mechanisms and choose one of them privately.
+
+    Comparing releases with the raw log and taking the best is a query of its own: the winner
+    depends on the log beyond the candidates' guarantees. Here it is paid for. Each of the n
+    candidates gets an n-th of nine tenths of ε and of δ; the exponential mechanism picks one
+    with the last tenth, by the score |L|·similarity. All candidates and the choice compose
+    basically to (ε, δ), and all but the chosen one are thrown away.
+
+    The score rises by 0 to 2 when a case is added: let F be the cheapest coupling of the log
+    with |L| times a candidate's distribution, costs in [0, 1]. One more case adds one unit of
+    mass, so F changes by at most 1, and |L|·similarity = |L| − F. It is monotone, so weights
+    e^{ε′·score/2} cost ε′. Flooring to a grid and the solver's rounding move a score by at most
+    two steps either way, which the sensitivity includes. The similarity must be exact for this;
+    it is, whatever the size of the log. Candidates must be proved (or conditional) for cases
+    added or removed; their conditions become those of the choice.
+    """
+
+    name: ClassVar[str] = "choice"
+    summary: ClassVar[str] = "several mechanisms compete; the best is chosen privately"
+    paper: ClassVar[str] = (
+        "exponential mechanism: F. McSherry, K. Talwar: Mechanism Design via Differential "
+        "Privacy. FOCS 2007"
+    )
+    returns: ClassVar[str] = "variants"
+
+    delta: float = delta_parameter()
+    candidates: str = parameter(
+        "travas,utravas", "the mechanisms that compete, by name, separated by commas"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = self.names
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise ParameterError("candidates must name at least two different mechanisms")
+        if self.name in names:
+            raise ParameterError(f"{self.name} cannot be a candidate of itself")
+        self._built(self.case_budget)
+
+    @property
+    def names(self) -> list[str]:
+        """The candidates' names."""
+        return [name.strip() for name in self.candidates.split(",") if name.strip()]
+
+    def _built(self, budget: Budget) -> list[Mechanism]:
+        """The candidates, each with its share of the budget."""
+        from discreet.mechanisms.registry import mechanism, mechanism_class
+
+        many = len(self.names)
+        share = budget.share((1 - CHOICE_SHARE) * MARGIN / many, MARGIN / many)
+        built = []
+        for name in self.names:
+            chosen: dict[str, Any] = {"epsilon": share.epsilon}
+            if "delta" in mechanism_class(name).parameters():
+                chosen["delta"] = share.delta
+            candidate = mechanism(name, **chosen)
+            promise = candidate.guarantee()
+            if promise.status not in ("proved", "conditional") or promise.holds is None:
+                raise ParameterError(f"{name} is {promise.status}; a choice needs proved ones")
+            if not _within(promise.holds, share):
+                raise ParameterError(
+                    f"{name} holds only at {promise.holds}, more than its share {share}"
+                )
+            if promise.neighbours != "add-remove":
+                raise ParameterError(
+                    f"{name} is proved for {promise.neighbours} neighbours; a choice needs "
+                    "add-remove"
+                )
+            built.append(candidate)
+        return built
+
+    def _guarantee(self, budget: Budget) -> Guarantee:
+        promises = [candidate.guarantee() for candidate in self._built(budget)]
+        parts = [
+            Part(f"candidate {name}", promise.holds.epsilon, promise.holds.delta)
+            for name, promise in zip(self.names, promises, strict=True)
+            if promise.holds is not None
+        ]
+        choice = budget.share(CHOICE_SHARE, 0)
+        conditions = tuple(dict.fromkeys(c for promise in promises for c in promise.conditions))
+        proved = all(promise.status == "proved" for promise in promises)
+        return Guarantee(
+            status="proved" if proved else "conditional",
+            claimed=budget,
+            holds=budget,
+            reason="Every candidate is drawn at a part of the budget, and the exponential "
+            "mechanism chooses one by a score that a case raises by at most 2.",
+            conditions=conditions,
+            parts=(*parts, Part("choice of the candidate", choice.epsilon)),
+            composition="basic",
+        )
+
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+        from discreet.utility.similarity import relative_log_similarity
+
+        budget = self.case_budget
+        releases = [_variants(built._draw(log, source)) for built in self._built(budget)]
+        similarities = [relative_log_similarity(log.variants, release) for release in releases]
+        chosen = exponential(
+            [Fraction(int(s * log.cases * SCORE_GRID), SCORE_GRID) for s in similarities],
+            epsilon=Fraction(budget.share(CHOICE_SHARE, 0).epsilon),
+            sensitivity=2 + Fraction(4, SCORE_GRID),
+            monotone=True,
+            source=source,
+        )
+        return releases[chosen]
+
+
+def _within(holds: Budget, share: Budget) -> bool:
+    """Whether a candidate keeps to its share, but for the rounding of its own accounting."""
+    slack = 1 + 1e-9
+    return holds.epsilon <= share.epsilon * slack and holds.delta <= share.delta * slack
+
+
+def _variants(artefact: Any) -> Variants:
+    from discreet.log.events import EventLog
+
+    if isinstance(artefact, EventLog):
+        return artefact.variants.trimmed()
+    if not isinstance(artefact, Variants):
+        raise ParameterError(f"a candidate returns a {artefact.kind}, which has no variants")
+    return artefact

@@ -1,0 +1,224 @@
+"""DF-Laplace: a noisy directly-follows distribution with start ⊤ and end ⊥."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from discreet.log.follows import Follows
+from discreet.log.variants import Variants
+from discreet.mechanisms.alphabet import (
+    FROM_LOG,
+    alphabet_parameter,
+    alphabet_status,
+    checked_alphabet,
+    labels_of,
+    outside_advice,
+    projected,
+)
+from discreet.mechanisms.base import Fidelity, Mechanism
+from discreet.mechanisms.contributions import Contributions, Norm
+from discreet.mechanisms.count_noise import CountNoise
+from discreet.mechanisms.laplace import PAPER, delta_or_none
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.prefix_tree import Integers
+from discreet.mechanisms.quantile import private_bound
+from discreet.privacy.accounting import zcdp_rho
+from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.randomness import Randomness
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+BOUND_SHARE = 0.1
+"""What the private choice of the bound takes of epsilon, where none is given."""
+
+BOUND_QUANTILE = {"l1": 0.8, "l2": 0.9}
+"""The share of the cases that the chosen bound should leave as they are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FollowsMechanism(Mechanism):
+    """What the mechanisms share that count directly-follows pairs."""
+
+    delta: float = delta_or_none()
+    fidelity: Fidelity = parameter(
+        "strict", "strict: the proved form; published: the paper's algorithm, whatever it costs"
+    )
+    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+    norm: Literal["auto", "l1", "l2"] = parameter(
+        "auto",
+        "strict only: how a case's contribution is bounded: by its sum (l1, Laplace noise), or its "
+        "sum of squares (l2, Gaussian noise, needs delta); auto: l2 if delta is above 0",
+    )
+    bound: int | None = parameter(
+        None,
+        "strict only: most steps (l1), or sum of squared steps (l2), that a case may contribute. "
+        "Default: chosen privately for a tenth of epsilon",
+        low=1,
+        high=10_000,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fidelity == "published":
+            object.__setattr__(self, "alphabet", self.alphabet or FROM_LOG)
+        object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
+        if self.norm == "l2" and self.delta == 0:
+            raise ParameterError("norm l2 needs delta above 0; give one, or norm l1")
+
+    @property
+    def public_alphabet(self) -> tuple[str, ...] | str:
+        """The labels, or from-log."""
+        return checked_alphabet(self.alphabet)
+
+    @property
+    def chosen_norm(self) -> Norm:
+        """How contributions are bounded."""
+        if self.norm == "auto":
+            return "l2" if self.delta > 0 else "l1"
+        return self.norm
+
+    @property
+    def near_share(self) -> float:
+        """What a subclass spends on nearness, of epsilon and delta."""
+        return 0.0
+
+    @property
+    def bound_share(self) -> float:
+        """What the private choice of the bound takes of epsilon."""
+        return BOUND_SHARE if self.bound is None else 0.0
+
+    @property
+    def bound_budget(self) -> Budget:
+        """What the choice of the bound may cost."""
+        return self.case_budget.share(self.bound_share, 0)
+
+    @property
+    def follows_budget(self) -> Budget:
+        """What the counts may cost."""
+        left = 1 - self.near_share
+        return self.case_budget.share(left - self.bound_share, left)
+
+    def _parts(self) -> tuple[Part, ...]:
+        counts = Part(
+            "directly-follows counts", self.follows_budget.epsilon, self.follows_budget.delta
+        )
+        if self.bound is not None:
+            return (counts,)
+        return (Part("bound on a case's contribution", self.bound_budget.epsilon), counts)
+
+    def _seen(self, log: EventLog) -> Variants:
+        """The log seen through the alphabet."""
+        return projected(log.variants, labels_of(self.public_alphabet, log.variants))
+
+    def _chosen_bound(self, variants: Variants, counted: Contributions, source: Randomness) -> int:
+        """The bound on a case's contribution: as given, or chosen privately."""
+        norm = self.chosen_norm
+        return self.bound or private_bound(
+            counted.norms(norm, len(variants)).astype(np.int64),
+            variants.counts,
+            BOUND_QUANTILE[norm],
+            self.bound_budget.epsilon,
+            source,
+        )
+
+    def _noise(self, bound: int, budget: Budget) -> CountNoise:
+        """The noise of counts with so bounded contributions."""
+        if self.chosen_norm == "l1":
+            return CountNoise.laplace(bound, budget.epsilon)
+        return CountNoise.gaussian(bound, zcdp_rho(budget.epsilon, budget.delta))
+
+    def advice(self, log: EventLog) -> list[str]:
+        """Warnings for the holder of the log."""
+        return super().advice(log) + outside_advice(log.variants, self.alphabet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DFLaplace(FollowsMechanism):
+    """Count how often one activity directly follows another, with noise on every pair.
+
+    Neighbours: one case more or less. The log is seen through the public alphabet A, and every
+    pair of (A ∪ {⊤}) × (A ∪ {⊥}) gets noise, seen or not. A case of n events adds n + 1 to the
+    sum of all counts, without limit; so its vector v of pairs is scaled down to a bound first:
+    to |v|₁ ≤ C (l1), or |v|₂² ≤ C (l2), and each entry is rounded down to a grid of 1/1024, case
+    by case. Scaling keeps what flows into an activity equal to what flows out. On the grid the
+    sum is whole and has sensitivity C, or √C: discrete Laplace noise of scale C/ε is ε-DP, and
+    discrete Gaussian noise of variance C/(2ρ) is ρ-zCDP with the largest ρ that implies (ε, δ).
+    Counts below a threshold from the noise are left out: post-processing.
+
+    Without a bound a tenth of ε buys a noisy histogram of the cases' sizes (one bin per case,
+    sensitivity 1); the bound is its 80% quantile (l1) or 90% (l2).
+
+    published: noise of scale 1/ε on every pair and no bound. A case of n events changes n + 1
+    counts, so (n + 1)·ε would hold for a public longest length n only; cases are as long as they
+    are, so no finite bound holds.
+    """
+
+    name: ClassVar[str] = "df-laplace"
+    summary: ClassVar[str] = "how often one activity directly follows another, with noise"
+    paper: ClassVar[str] = PAPER
+    returns: ClassVar[str] = "follows"
+    suffixes: ClassVar[tuple[str, ...]] = Follows.suffixes
+
+    min_count: int | None = parameter(
+        None,
+        "leave out pairs with a noisy count below this; default: derived from the noise",
+        low=1,
+    )
+
+    def _guarantee(self, budget: Budget) -> Guarantee:
+        status, conditions = alphabet_status(self.public_alphabet)
+        if self.fidelity == "published":
+            return unbounded_guarantee(budget, conditions)
+        return Guarantee(
+            status=status,
+            claimed=budget,
+            holds=budget,
+            reason="What a case adds to the counts of all pairs of a public alphabet is scaled "
+            "down to a bound, and every pair carries noise for that bound.",
+            conditions=conditions,
+            parts=self._parts(),
+            composition="basic",
+        )
+
+    def _draw(self, log: EventLog, source: Randomness) -> Follows:
+        variants = self._seen(log)
+        if self.fidelity == "published":
+            return published_follows(variants, self.case_budget.epsilon, source)
+        counted = Contributions.of_follows(variants)
+        bound = self._chosen_bound(variants, counted, source)
+        noise = self._noise(bound, self.follows_budget)
+        noisy = counted.noisy_counts(variants.counts, bound, self.chosen_norm, noise, source)
+        least = self.min_count or noise.threshold(counted.size)
+        counts = np.where(noisy >= least, np.rint(noisy), 0).astype(np.int64)
+        return square(variants.activities, counts).trimmed()
+
+
+def square(activities: tuple[str, ...], counts: Integers) -> Follows:
+    """Flat counts of all pairs as Follows; ⊥ directly after ⊤ does not exist."""
+    width = len(activities) + 1
+    matrix = counts.reshape(width, width).copy()
+    matrix[-1, -1] = 0
+    return Follows(activities, matrix)
+
+
+def unbounded_guarantee(budget: Budget, conditions: tuple[str, ...]) -> Guarantee:
+    """What holds where cases of any length add to counts with noise of scale 1/ε."""
+    return Guarantee(
+        status="refuted",
+        claimed=Budget(budget.epsilon),
+        holds=None,
+        reason="A case of n events changes n + 1 counts and each costs epsilon; without a public "
+        "longest length no finite bound holds.",
+        conditions=conditions,
+    )
+
+
+def published_follows(variants: Variants, epsilon: float, source: Randomness) -> Follows:
+    """Laplace noise of scale 1/ε on every pair, negative counts set to zero."""
+    raw = Follows.of_variants(variants).counts
+    noise = CountNoise.laplace(1, epsilon).draw(raw.size, source)
+    return square(variants.activities, np.maximum(raw.ravel() + noise, 0))

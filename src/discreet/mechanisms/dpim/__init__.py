@@ -1,0 +1,5 @@
+"""DPIM: a process tree by the differentially private Inductive Miner."""
+
+from discreet.mechanisms.dpim.mechanism import DPIM
+
+__all__ = ["DPIM"]

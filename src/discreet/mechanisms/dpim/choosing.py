@@ -1,0 +1,121 @@
+"""Strict DPIM: one noisy graph, many trees made of it, one private choice among them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.mechanisms.count_noise import CountNoise
+from discreet.mechanisms.dpim.cases import GRID, Cases
+from discreet.models.discovery import Miner, without_rare
+from discreet.models.graph import Graph
+from discreet.models.tree import Tree, flower, optional
+from discreet.privacy.accounting import zcdp_rho
+from discreet.privacy.guarantee import Budget, Part
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.selection import exponential
+
+DOWN = 1 - 2**-40
+"""Covers the rounding of a few float operations to the safe side."""
+
+THRESHOLDS = (2.0, 3.0, 4.0, 6.0)
+"""Pairs below so many standard deviations of the noise are taken for absent."""
+
+RARE = (0.0, 0.05, 0.15, 0.3)
+"""Pairs below such a share of the most frequent follower are left out."""
+
+LEFT_OUT = (0.0, 0.2, 0.5)
+"""How much more may be left out where there is no cut."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What each step may spend and the noise it buys; follows from the parameters alone."""
+
+    graph: CountNoise
+    choice: Fraction
+    fitness: CountNoise
+    parts: tuple[Part, ...]
+    norm: int
+
+
+def plan(budget: Budget, shares: tuple[float, float, float], max_pairs: int) -> Plan:
+    """Divide a budget: with δ > 0 as zCDP, else as a plain sum."""
+    pairs, structure, fitness = (share * DOWN for share in shares)
+    if budget.delta:
+        rho = zcdp_rho(budget.epsilon, budget.delta)
+        choice = math.sqrt(8 * structure * rho) * DOWN
+        return Plan(
+            graph=CountNoise.gaussian(2 * max_pairs * GRID**2, pairs * rho),
+            choice=Fraction(choice),
+            fitness=CountNoise.gaussian(GRID**2, fitness * rho),
+            parts=(
+                Part("counts of all pairs", rho=pairs * rho),
+                Part("choice of the tree", rho=structure * rho),
+                Part("fitness", rho=fitness * rho),
+            ),
+            norm=2,
+        )
+    epsilon = budget.epsilon
+    return Plan(
+        graph=CountNoise.laplace(2 * max_pairs * GRID, pairs * epsilon),
+        choice=Fraction(structure * epsilon),
+        fitness=CountNoise.laplace(GRID, fitness * epsilon),
+        parts=(
+            Part("counts of all pairs", pairs * epsilon),
+            Part("choice of the tree", structure * epsilon),
+            Part("fitness", fitness * epsilon),
+        ),
+        norm=1,
+    )
+
+
+def candidates(
+    labels: tuple[str, ...], noisy: npt.NDArray[np.float64], deviation: float
+) -> list[Tree]:
+    """Trees made of one noisy graph, in a fixed order, and the one that allows everything."""
+    found: dict[Tree, None] = {flower(labels): None}
+    for threshold in THRESHOLDS:
+        square = np.where(noisy > threshold * deviation, noisy, 0)
+        empty = square[-1, -1] > 0
+        graph = Graph.from_square(labels, square)
+        for rare in RARE:
+            cleaned = without_rare(graph, rare)
+            for most in LEFT_OUT:
+                tree = Miner(most=most).mine(cleaned)
+                if tree.labels:
+                    found[optional(tree).folded() if empty else tree] = None
+    return list(found)
+
+
+def choose(
+    cases: Cases,
+    spending: Plan,
+    max_pairs: int,
+    fitness_weight: float,
+    min_fitness: float,
+    source: Randomness,
+) -> tuple[Tree | None, float]:
+    """The chosen tree, or None where its noisy fitness is too low, and that noisy excess.
+
+    The second value is the noisy sum over the cases of (fitness − min_fitness).
+    """
+    counts = cases.bounded_pair_counts(max_pairs, spending.norm)
+    noise = spending.graph.draw(counts.size, source).reshape(counts.shape)
+    trees = candidates(cases.labels, (counts + noise) / GRID, spending.graph.deviation / GRID)
+    replays = [cases.replay(tree) for tree in trees]
+    chosen = exponential(
+        [cases.quality_sum(result, fitness_weight) for result in replays],
+        epsilon=spending.choice,
+        sensitivity=GRID,
+        monotone=False,
+        source=source,
+    )
+    demanded = math.ceil(min_fitness * GRID)
+    excess = cases.fitness_sum(replays[chosen]) - cases.number * demanded
+    excess += int(spending.fitness.draw(1, source)[0])
+    return (trees[chosen] if excess >= 0 else None), excess / GRID

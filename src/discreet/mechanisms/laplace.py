@@ -1,0 +1,314 @@
+"""The trace-variant query by a noisy prefix tree (Mannhardt et al.), baseline of many papers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.alphabet import (
+    FROM_LOG,
+    alphabet_parameter,
+    alphabet_status,
+    checked_alphabet,
+    labels_of,
+    outside_advice,
+    projected,
+)
+from discreet.mechanisms.base import Fidelity, Mechanism
+from discreet.mechanisms.count_noise import CountNoise
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.prefix_growth import (
+    STRUCTURE_SHARE,
+    Plain,
+    Semantics,
+    grow_by_levels,
+    grow_privtree,
+    privtree_noise,
+)
+from discreet.mechanisms.prefix_tree import CANDIDATES, Integers, PrefixTree
+from discreet.mechanisms.quantile import private_bound
+from discreet.privacy.accounting import zcdp_rho
+from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.randomness import Randomness
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+PAPER = (
+    "F. Mannhardt, A. Koschmider, N. Baracaldo, M. Weidlich, J. Michael: Privacy-Preserving "
+    "Process Mining. Business & Information Systems Engineering 61(5), 2019"
+)
+
+LENGTH_SHARE = 0.1
+"""What the private choice of max_length takes of epsilon, where none is given."""
+
+LENGTH_QUANTILE = 0.95
+"""The share of the cases that the chosen max_length should not cut."""
+
+PUBLISHED_CANDIDATES = 5_000_000
+"""The published growth is refused beyond this many candidates on a level: it would not end."""
+
+Form = Literal["auto", "levels", "gaussian", "privtree"]
+
+
+def delta_or_none() -> float:
+    """Declare a delta that may be zero."""
+    chosen: float = parameter(
+        0.0,
+        "probability of an exception from epsilon; 0 for none, else far below 1/cases",
+        low=0,
+        high=1,
+        open_high=True,
+    )
+    return chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrefixMechanism(Mechanism):
+    """What the mechanisms share that grow a noisy prefix tree of variants."""
+
+    delta: float = delta_or_none()
+    fidelity: Fidelity = parameter(
+        "strict", "strict: the proved form; published: the paper's algorithm, whatever it costs"
+    )
+    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+    max_length: int | None = parameter(
+        None,
+        "longest variant; longer cases are cut. Default: chosen privately for a tenth of epsilon",
+        low=1,
+        high=10_000,
+    )
+    form: Form = parameter(
+        "auto",
+        "strict only: how the tree is made private; auto takes the one with the least threshold",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fidelity == "published":
+            if self.max_length is None:
+                raise ParameterError("published needs max_length, which the paper sets by hand")
+            object.__setattr__(self, "alphabet", self.alphabet or FROM_LOG)
+        object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
+        if self.form == "gaussian" and self.delta == 0:
+            raise ParameterError("form gaussian needs delta above 0; give one, or form levels")
+
+    @property
+    def public_alphabet(self) -> tuple[str, ...] | str:
+        """The labels, or from-log."""
+        return checked_alphabet(self.alphabet)
+
+    @property
+    def rule_share(self) -> float:
+        """What a subclass spends on rules, of epsilon and delta."""
+        return 0.0
+
+    @property
+    def length_share(self) -> float:
+        """What the private choice of max_length takes of epsilon."""
+        return LENGTH_SHARE if self.max_length is None else 0.0
+
+    @property
+    def tree_budget(self) -> Budget:
+        """What the tree may cost."""
+        left = 1 - self.rule_share
+        return self.case_budget.share(left - self.length_share, left)
+
+    @property
+    def length_budget(self) -> Budget:
+        """What the choice of max_length may cost."""
+        return self.case_budget.share(self.length_share, 0)
+
+    def _bounded(self, log: EventLog, source: Randomness) -> tuple[Variants, int]:
+        """The log seen through the alphabet, and the length of the tree."""
+        variants = projected(log.variants, labels_of(self.public_alphabet, log.variants))
+        if self.max_length is not None:
+            return variants, self.max_length
+        chosen = private_bound(
+            variants.lengths, variants.counts, LENGTH_QUANTILE, self.length_budget.epsilon, source
+        )
+        return variants, chosen
+
+    def _grown(
+        self,
+        variants: Variants,
+        max_length: int,
+        budget: Budget,
+        semantics: Semantics,
+        source: Randomness,
+    ) -> Variants:
+        """The variants of a strict tree that costs `budget`."""
+        form = self.form
+        if form == "auto":
+            form = best_form(budget, max_length, len(variants.activities))
+        if form == "privtree":
+            tree = grow_privtree(variants, max_length, budget.epsilon, semantics, source)
+        else:
+            noise = level_noise(form, budget, max_length)
+            tree = grow_by_levels(variants, max_length, noise, semantics, source)
+        leaves = tree.settled(max_length)
+        return tree.variants(leaves) if leaves else Variants.empty()
+
+    def _tree_parts(self) -> tuple[Part, ...]:
+        tree = Part("prefix tree", self.tree_budget.epsilon, self.tree_budget.delta)
+        if self.max_length is not None:
+            return (tree,)
+        return (Part("histogram of lengths", self.length_budget.epsilon), tree)
+
+    def advice(self, log: EventLog) -> list[str]:
+        """Warnings for the holder of the log."""
+        return super().advice(log) + outside_advice(log.variants, self.alphabet)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laplace(PrefixMechanism):
+    """Grow a tree of prefixes, each with a noisy count, and show the variants at its leaves.
+
+    Neighbours: one case more or less. The log is first seen through the public alphabet (events
+    outside it dropped, case by case), and cases are cut at max_length = D; both map each case on
+    its own. Candidates range over the public alphabet and the end ⊥, counted or not, so nothing
+    but noisy counts decides what is shown. Lazy growth, the bound on a level and the consistent
+    counts are post-processing. Three forms of the strict tree, all within (ε, δ):
+
+    - levels: a case adds one to at most one prefix on each of D levels, L1 sensitivity D.
+      Discrete Laplace noise of scale D/ε: ε-DP.
+    - gaussian (δ > 0): the same vector has L2 sensitivity √D. Discrete Gaussian noise of variance
+      D/(2ρ) is ρ-zCDP, and ρ is the largest that implies (ε, δ).
+    - privtree: noise that does not grow with D, and a bias that grows with depth; two thirds of ε
+      for the splits, one third for the leaves' counts (`prefix_growth.py` has the proof).
+
+    `auto` takes the form in which a prefix of length D/3, at most 6, needs the smallest count: a
+    rule that reads ε, δ, D and the size of the alphabet only. Without max_length a tenth of ε
+    buys a noisy histogram of lengths (one bin per case, sensitivity 1) and D is its 95% quantile.
+
+    published: every candidate gets Laplace noise of scale 1/ε, counts below min_count are
+    pruned, the variants' own counts and the last level are not (as in the authors' code). That is
+    D·ε, not ε, and it is attained. If the alphabet comes from the log the bound needs it public.
+    """
+
+    name: ClassVar[str] = "laplace"
+    summary: ClassVar[str] = "variants from a tree of noisy prefixes; may invent, may cut"
+    paper: ClassVar[str] = PAPER
+    returns: ClassVar[str] = "variants"
+
+    min_count: int | None = parameter(
+        None,
+        "prune prefixes with a noisy count below this; default: derived from the noise",
+        low=1,
+    )
+
+    def _guarantee(self, budget: Budget) -> Guarantee:
+        status, conditions = alphabet_status(self.public_alphabet)
+        if self.fidelity == "published":
+            levels = self.max_length or 1
+            return Guarantee(
+                status="refuted",
+                claimed=Budget(budget.epsilon),
+                holds=Budget(levels * budget.epsilon),
+                reason=f"A case is counted on each of {levels} levels of the tree, and each level "
+                f"costs epsilon: {levels} times the claim, and that is attained.",
+                conditions=conditions,
+                parts=tuple(Part(f"level {i}", budget.epsilon) for i in range(1, levels + 1)),
+                composition="basic",
+            )
+        return Guarantee(
+            status=status,
+            claimed=budget,
+            holds=budget,
+            reason="A case adds one to one prefix on each level of a tree over a public alphabet; "
+            "all counts carry noise for all levels together, and only noisy counts decide.",
+            conditions=conditions,
+            parts=self._tree_parts(),
+            composition="basic",
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        if self.fidelity == "published":
+            return ()
+        return (
+            f"at most {CANDIDATES:,} candidates were looked at on each level",
+            "cases longer than the longest variant are cut; rare endings may be missing",
+        )
+
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+        variants, max_length = self._bounded(log, source)
+        if self.fidelity == "strict":
+            semantics = Plain(self.min_count)
+            return self._grown(variants, max_length, self.tree_budget, semantics, source)
+        epsilon = self.case_budget.epsilon
+        least = self.min_count or starting_min_count(epsilon)
+        return published_tree(variants, max_length, epsilon, least, source)
+
+
+def starting_min_count(epsilon: float) -> int:
+    """The pruning threshold at which the authors begin their search: 2/ε."""
+    return math.ceil(2 / epsilon)
+
+
+def published_tree(
+    variants: Variants, max_length: int, epsilon: float, min_count: int, source: Randomness
+) -> Variants:
+    """The query as its authors run it: ends and the last level are never pruned."""
+    tree = PrefixTree(variants)
+    noise = CountNoise.laplace(1, epsilon)
+    while tree.depth < max_length and len(tree.open):
+        refuse_explosion(tree)
+        noisy = tree.raw_counts()
+        noisy += noise.draw(len(noisy), source)
+        published_step(tree, noisy, np.full(len(noisy), min_count), max_length)
+    return published_variants(tree, max_length)
+
+
+def refuse_explosion(tree: PrefixTree) -> None:
+    """Stop a published growth that would not end in reasonable time."""
+    candidates = len(tree.open) * tree.symbols
+    if candidates > PUBLISHED_CANDIDATES:
+        raise ParameterError(
+            f"the published algorithm would look at {candidates:,} candidates on one level; raise "
+            "min_count or lower max_length, or use fidelity strict, which bounds its growth"
+        )
+
+
+def published_step(tree: PrefixTree, noisy: Integers, least: Integers, max_length: int) -> Integers:
+    """Prune one level, except for ends and the last level; the chosen candidates' numbers."""
+    ended = np.arange(len(noisy)) % tree.symbols == tree.end
+    exempt = ended | (tree.depth + 1 == max_length)
+    chosen = np.flatnonzero((noisy > 0) & (exempt | (noisy >= least)))
+    every = np.ones(len(chosen), dtype=np.bool_)
+    tree.grow(chosen, noisy[chosen], every, every)
+    return chosen
+
+
+def published_variants(tree: PrefixTree, max_length: int) -> Variants:
+    """Everything that ended, and everything of the full length, with its own noisy count."""
+    leaves = []
+    for depth, level in enumerate(tree.levels, start=1):
+        shown = (level.symbol == tree.end) | (depth == max_length)
+        leaves.append(np.where(shown, level.count, 0))
+    return tree.variants(leaves)
+
+
+def level_noise(form: str, budget: Budget, max_length: int) -> CountNoise:
+    """The noise of a tree of so many levels within the budget."""
+    if form == "gaussian":
+        return CountNoise.gaussian(max_length, zcdp_rho(budget.epsilon, budget.delta))
+    return CountNoise.laplace(max_length, budget.epsilon)
+
+
+def best_form(budget: Budget, max_length: int, activities: int) -> Form:
+    """The form in which a prefix of a third of max_length, or of 6, needs the smallest count.
+
+    Thresholds are compared for 1000 candidates. Reads public facts only.
+    """
+    _, bias = privtree_noise(activities + 1, budget.epsilon * STRUCTURE_SHARE)
+    needed: dict[Form, float] = {
+        "privtree": bias * min(max_length / 3, 6),
+        "levels": level_noise("levels", budget, max_length).threshold(1000),
+    }
+    if budget.delta > 0:
+        needed["gaussian"] = level_noise("gaussian", budget, max_length).threshold(1000)
+    return min(needed, key=lambda form: needed[form])

@@ -1,0 +1,161 @@
+"""SaPa: traces played out from a noisy directly-follows distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from discreet.log.follows import Follows
+from discreet.log.variants import Variants
+from discreet.mechanisms.alphabet import alphabet_status
+from discreet.mechanisms.contributions import Contributions, near_pairs
+from discreet.mechanisms.count_noise import CountNoise
+from discreet.mechanisms.df_laplace import FollowsMechanism, square
+from discreet.mechanisms.nudge import let_in
+from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.playout import balanced, play_out
+from discreet.mechanisms.prefix_tree import Booleans, Floats
+from discreet.mechanisms.sacofa import PAPER
+from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.randomness import Randomness
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+NEAR_SHARE = 0.2
+"""What knowing which activities are near each other takes of epsilon and delta."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaPa(FollowsMechanism):
+    """Draw a noisy directly-follows distribution and walk through it from start to end.
+
+    Neighbours: one case more or less. A pair of activities is near if one follows the other
+    within max_distance steps somewhere; pairs that are not near are harmful, and the exponential
+    mechanism lets a few of them in (n with probability proportional to e^(−ε·n/2), which ones at
+    random).
+
+    strict: the counts are those of `df-laplace`: bounded per case, noise on every pair, (ε, δ) by
+    the same proof. With max_distance 1 a pair is near if its noisy count passes the threshold:
+    nothing new is read. With more a fifth of ε and δ buys noisy numbers of cases in which a pair
+    is near; a case whose n + 1 steps were bounded by C has at most C·max_distance such pairs,
+    and longer cases are scaled down to that. Basic composition. The play-out reads the noisy
+    distribution only: post-processing.
+
+    published: pairs and their nearness come from the raw log, noise of scale 1/ε and no bound on
+    a case. A pair that never occurred is absent unless it is let in, with a probability that does
+    not depend on ε alone, and certain to be considered once one case shows it: no finite bound
+    holds, with or without a longest length.
+    """
+
+    name: ClassVar[str] = "sapa"
+    summary: ClassVar[str] = "traces walked through a noisy directly-follows graph"
+    paper: ClassVar[str] = PAPER
+    returns: ClassVar[str] = "variants"
+
+    max_distance: int = parameter(
+        1, "pairs are near if one follows the other within so many steps", low=1, high=20
+    )
+    playout: Literal["auto", "balanced", "backtracking"] = parameter(
+        "auto",
+        "how traces are walked: after balancing the flow, or as published, leaving dead ends by "
+        "going back; auto: balanced if strict",
+    )
+    min_count: int | None = parameter(
+        None,
+        "strict only: leave out near pairs with a noisy count below this; default: derived from "
+        "the noise",
+        low=1,
+    )
+
+    @property
+    def near_share(self) -> float:
+        """What nearness takes of epsilon and delta."""
+        return NEAR_SHARE if self.max_distance > 1 else 0.0
+
+    @property
+    def near_budget(self) -> Budget:
+        """What nearness may cost."""
+        return self.case_budget.share(self.near_share)
+
+    def _guarantee(self, budget: Budget) -> Guarantee:
+        status, conditions = alphabet_status(self.public_alphabet)
+        if self.fidelity == "published":
+            return Guarantee(
+                status="refuted",
+                claimed=Budget(budget.epsilon),
+                holds=None,
+                reason="Which pairs may appear is taken from the raw log, and a case of n events "
+                "changes n + 1 counts that cost epsilon each; no finite bound holds.",
+            )
+        parts = self._parts()
+        if self.near_share:
+            parts = (
+                Part("which pairs are near", self.near_budget.epsilon, self.near_budget.delta),
+                *parts,
+            )
+        return Guarantee(
+            status=status,
+            claimed=budget,
+            holds=budget,
+            reason="What a case adds to the counts of all pairs of a public alphabet is scaled "
+            "down to a bound, every pair carries noise for that bound, and the traces are made "
+            "from the noisy counts alone.",
+            conditions=conditions,
+            parts=parts,
+            composition="basic",
+        )
+
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+        variants = self._seen(log)
+        strict = self.fidelity == "strict"
+        follows = (self._follows if strict else self._published_follows)(variants, source)
+        if self.playout == "balanced" or (self.playout == "auto" and strict):
+            follows = balanced(follows)
+        return play_out(follows, source)
+
+    def _follows(self, variants: Variants, source: Randomness) -> Follows:
+        counted = Contributions.of_follows(variants)
+        bound = self._chosen_bound(variants, counted, source)
+        noise = self._noise(bound, self.follows_budget)
+        noisy = counted.noisy_counts(variants.counts, bound, self.chosen_norm, noise, source)
+        if self.max_distance > 1:
+            near = self._near(variants, bound, source)
+        else:
+            near = noisy >= (self.min_count or noise.threshold(counted.size))
+        least = self.min_count or noise.threshold(int(near.sum()))
+        return self._let_in(variants, near, noisy, least, source)
+
+    def _near(self, variants: Variants, bound: int, source: Randomness) -> Booleans:
+        """Which pairs are near, from noisy numbers of cases."""
+        counted = Contributions.of_near(variants, self.max_distance)
+        most = bound * self.max_distance
+        noise = self._noise(most, self.near_budget)
+        noisy = counted.noisy_counts(variants.counts, most, self.chosen_norm, noise, source)
+        near: Booleans = noisy >= noise.threshold(counted.size)
+        return near
+
+    def _let_in(
+        self, variants: Variants, near: Booleans, noisy: Floats, least: int, source: Randomness
+    ) -> Follows:
+        """Near pairs from the threshold on, and a few others with any positive count."""
+        near[-1] = False  # ⊥ directly after ⊤
+        harmful = np.flatnonzero(~near[:-1])
+        rate = Fraction(self.case_budget.epsilon) / 2
+        extra = harmful[let_in(np.ones(len(harmful), dtype=np.int64), rate, source)]
+        counts = np.where(near & (noisy >= least), noisy, 0)
+        counts[extra] = noisy[extra]
+        whole = np.rint(counts).astype(np.int64).clip(0)
+        return square(variants.activities, whole)
+
+    def _published_follows(self, variants: Variants, source: Randomness) -> Follows:
+        raw = Follows.of_variants(variants).counts.ravel()
+        first, second, _ = near_pairs(variants, self.max_distance)
+        near = np.zeros(len(raw), dtype=np.bool_)
+        near[first * (len(variants.activities) + 1) + second] = True
+        noise = CountNoise.laplace(1, self.case_budget.epsilon)
+        noisy = (raw + noise.draw(len(raw), source)).astype(np.float64)
+        return self._let_in(variants, near, noisy, 1, source)

@@ -1,0 +1,84 @@
+"""A log before and after: what paper 001 shows. Reads the raw log, so for its holder only."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.log.events import EventLog
+from discreet.log.instants import SECOND, microseconds
+from discreet.utility.plot import Curve, line_plot
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+COLOURS = ("#2a9d5c", "#d1495b")
+"""As in the paper: the original is green, the anonymised log red."""
+
+
+def smape(true: Integers, given: Integers) -> float:
+    """Symmetric mean absolute percentage error, events matched one to one; in [0, 1].
+
+    The mean of |t − a|/(|t| + |a|), equal zeros counting 0. The unit of time does not matter.
+    """
+    total = np.abs(true) + np.abs(given)
+    apart = np.abs(true - given)
+    ratio = np.divide(apart, total, out=np.zeros(len(total)), where=total > 0)
+    return float(ratio.mean()) if len(ratio) else 0.0
+
+
+def active_cases(log: EventLog, moments: Integers) -> Integers:
+    """How many cases have begun and not yet ended at each moment (microseconds since 1970)."""
+    if not log.cases:
+        return np.zeros(len(moments), dtype=np.int64)
+    times = microseconds(log)
+    begun = np.searchsorted(np.sort(times[log.offsets[:-1]]), moments, side="right")
+    ended = np.searchsorted(np.sort(times[log.offsets[1:] - 1]), moments, side="left")
+    return np.asarray(begun - ended, dtype=np.int64)
+
+
+def variant_frequencies(log: EventLog, released: EventLog) -> tuple[Integers, Integers]:
+    """Cases of each variant of either log, the most frequent of the original first."""
+    before, after = log.variants.to_dict(), released.variants.to_dict()
+    order = sorted(before | after, key=lambda v: (-before.get(v, 0), -after.get(v, 0), v))
+    return (
+        np.array([before.get(variant, 0) for variant in order], dtype=np.int64),
+        np.array([after.get(variant, 0) for variant in order], dtype=np.int64),
+    )
+
+
+def active_cases_plot(log: EventLog, released: EventLog, *, points: int = 300) -> str:
+    """Active cases over time of both logs, as SVG."""
+    stamps = [microseconds(one) for one in (log, released) if one.events]
+    first, last = min(int(s.min()) for s in stamps), max(int(s.max()) for s in stamps)
+    moments = np.linspace(first, last, points).astype(np.int64)
+    curves = [
+        Curve(name, moments / SECOND, active_cases(one, moments).astype(np.float64), colour)
+        for name, one, colour in zip(
+            ("original", "released"), (log, released), COLOURS, strict=True
+        )
+    ]
+    return line_plot("Active cases over time", curves, across=_date, down="active cases")
+
+
+def variant_frequencies_plot(log: EventLog, released: EventLog) -> str:
+    """Cases of each variant of both logs, as SVG; both axes count in powers of ten."""
+    pair = variant_frequencies(log, released)
+    rank = np.arange(1, len(pair[0]) + 1).astype(np.float64)
+    curves = [
+        Curve(name, rank, counts.astype(np.float64), colour)
+        for name, counts, colour in zip(("original", "released"), pair, COLOURS, strict=True)
+    ]
+    return line_plot(
+        "Cases of each variant, by its rank in the original",
+        curves,
+        across=lambda value: f"{value:g}",
+        down="cases",
+        logarithmic=True,
+    )
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%b %Y")

@@ -1,0 +1,215 @@
+"""Mechanisms with a planted bug each: what a careless hand might write. All claim what they do not
+keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from discreet.audits.neighbours import Case, Pair
+from discreet.audits.yardsticks import Figures, LaplaceCount
+from discreet.log.variants import Variants
+from discreet.mechanisms.base import Mechanism, delta_parameter
+from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.travas import TraVaS
+from discreet.privacy.accounting import zcdp_rho
+from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.partition import TruncatedSelection
+from discreet.privacy.randomness import Integers, Randomness
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfScale(LaplaceCount):
+    """Noise of scale 1/(2ε)."""
+
+    name: ClassVar[str] = "half scale"
+
+    def _noise(self, size: int, source: Randomness) -> Integers:
+        return discrete_laplace(1 / Fraction(2 * self.epsilon), size, source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truncating(LaplaceCount):
+    """`int()` of a continuous Laplace variable: 0 gets the mass of (−1, 1)."""
+
+    name: ClassVar[str] = "int()"
+
+    def _noise(self, size: int, source: Randomness) -> Integers:
+        floats = np.random.default_rng().laplace(scale=1 / self.epsilon, size=size)
+        return floats.astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redrawing(LaplaceCount):
+    """The noise is drawn again until the count is positive."""
+
+    name: ClassVar[str] = "redrawn"
+
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Figures]:
+        for _ in range(runs):
+            while (noisy := log.cases + int(self._noise(1, source)[0])) <= 0:
+                pass
+            yield Figures({"cases": noisy})
+
+    def _draw(self, log: EventLog, source: Randomness) -> Figures:
+        return next(self._draw_many(log, 1, source))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonPerLevel(Mechanism):
+    """A prefix tree of which every level is noised with the whole ε."""
+
+    name: ClassVar[str] = "epsilon per level"
+    summary: ClassVar[str] = "planted bug"
+    paper: ClassVar[str] = ""
+    returns: ClassVar[str] = "figures"
+
+    def _guarantee(self, budget: Budget) -> Guarantee:
+        return Guarantee(status="proved", claimed=budget, holds=budget, reason="(it does not)")
+
+    def _draw(self, log: EventLog, source: Randomness) -> Figures:
+        paths = ("a", "ab", "abc")
+        counts = [
+            sum(n for trace, n in log.variants if "".join(trace).startswith(path)) for path in paths
+        ]
+        noise = discrete_laplace(1 / Fraction(self.epsilon), len(paths), source)
+        return Figures(dict(zip(paths, (counts + noise).tolist(), strict=True)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawSupport(TraVaS):
+    """Every variant of the log is shown, with a noisy count of at least one."""
+
+    name: ClassVar[str] = "raw support"
+
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+        counts = log.variants.counts + self.selection.noise(len(log.variants), source)
+        return log.variants.take(np.arange(len(counts)), np.maximum(counts, 1))
+
+
+@dataclass(frozen=True)
+class ThresholdOffByOne(TruncatedSelection):
+    """Shown at ≥ k where the proof says > k: the same as a threshold of k − 1."""
+
+    def noise(self, size: int, source: Randomness) -> Integers:
+        return super().noise(size, source) + 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffByOne(TraVaS):
+    """TraVaS with ≥ for >."""
+
+    name: ClassVar[str] = "off by one"
+
+    @property
+    def selection(self) -> TruncatedSelection:  # type: ignore[override]
+        return ThresholdOffByOne(self.epsilon, self.delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TenfoldDelta(TraVaS):
+    """The selection gets ten times the δ that the certificate states."""
+
+    name: ClassVar[str] = "tenfold delta"
+
+    @property
+    def selection(self) -> TruncatedSelection:  # type: ignore[override]
+        return TruncatedSelection(self.epsilon, 10 * self.delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstantSeed(TraVaS):
+    """The noise comes from a seed, while the certificate says operating system."""
+
+    name: ClassVar[str] = "constant seed"
+
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+        return super()._draw(log, Randomness.seeded(7))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgottenTerm(LaplaceCount):
+    """Two counts at ε each; the certificate adds up only one."""
+
+    name: ClassVar[str] = "forgotten term"
+
+    def _draw(self, log: EventLog, source: Randomness) -> Figures:
+        cases, events = (log.cases + self._noise(2, source)).tolist()
+        return Figures({"cases": cases, "first events": events})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefusingEmpty(TraVaS):
+    """Raises an error where the raw log has a variant of one case: the error tells it."""
+
+    name: ClassVar[str] = "refusing"
+
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+        if (log.variants.counts == 1).any():
+            raise ValueError("this log has unique cases; choose another mechanism")
+        return super()._draw(log, source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Autoencoder(Mechanism):
+    """A linear autoencoder on bags of activities; the decoder's weights are released.
+
+    The decoder is trained by full-batch noisy gradient steps: each case's gradient is clipped to
+    norm 1, so that a case moves their sum by 1, if the codes do not depend on the other cases.
+    With `encoder` = "fitted" they do: the encoder is the main direction of the raw data, trained
+    without noise. With "fixed" it is public.
+    """
+
+    name: ClassVar[str] = "autoencoder"
+    summary: ClassVar[str] = "planted bug"
+    paper: ClassVar[str] = ""
+    returns: ClassVar[str] = "figures"
+    STEPS: ClassVar[int] = 3
+
+    delta: float = delta_parameter()
+    encoder: Literal["fitted", "fixed"] = parameter("fixed", "where the encoder comes from")
+
+    def _guarantee(self, budget: Budget) -> Guarantee:
+        return Guarantee(
+            status="proved", claimed=budget, holds=budget, reason="(if the encoder is fixed)"
+        )
+
+    def _draw(self, log: EventLog, source: Randomness) -> Figures:
+        labels = ("a", "b", "c")
+        bags = np.array(
+            [
+                [trace.count(label) for label in labels]
+                for trace, n in log.variants
+                for _ in range(n)
+            ],
+            dtype=np.float64,
+        )
+        direction = np.array([0.6, 0.6, np.sqrt(0.28)])
+        if self.encoder == "fitted":
+            direction = np.abs(np.linalg.svd(bags, full_matrices=False)[2][0])
+        codes = bags @ direction
+        spread = np.sqrt(self.STEPS / (2 * zcdp_rho(self.epsilon, self.delta)))
+        random = np.random.default_rng()
+        decoder = np.zeros(len(labels))
+        for _ in range(self.STEPS):
+            gradients = (codes[:, None] * decoder - bags) * codes[:, None]
+            norms = np.maximum(np.linalg.norm(gradients, axis=1), 1.0)
+            noisy = (gradients / norms[:, None]).sum(axis=0) + random.normal(0, spread, 3)
+            decoder -= 0.05 * noisy
+        return Figures(dict(zip(labels, decoder.tolist(), strict=True)))
+
+
+OUTLIER = Pair(
+    "outlier",
+    "one case turns the main direction of the data",
+    {("a", "c"): 40},
+    Case(("b",) * 30),
+)

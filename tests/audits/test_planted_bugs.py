@@ -1,0 +1,70 @@
+"""Every planted bug is caught, by an audit that lets the sound mechanism pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.audits import audit
+from discreet.audits.neighbours import pair
+from discreet.audits.sampling import Effort
+from discreet.audits.yardsticks import LaplaceCount
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.travas import TraVaS
+from tests.audits import bugs
+
+EFFORT = Effort(runs=8_000, seconds=20.0)
+FEW = Effort(runs=2_000, seconds=20.0)
+"""For the bugs that leak so much that few runs show it."""
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "name", "effort"),
+    [
+        (bugs.HalfScale(epsilon=1), "one more", EFFORT),
+        (bugs.Truncating(epsilon=0.01), "one more", EFFORT),
+        (bugs.Redrawing(epsilon=1), "first case", EFFORT),
+        (bugs.EpsilonPerLevel(epsilon=0.5), "three steps", FEW),
+        (bugs.RawSupport(epsilon=1, delta=0.01), "surgery twice", FEW),
+        (bugs.RawSupport(epsilon=1, delta=0.01), "new activity", FEW),
+        (bugs.OffByOne(epsilon=1, delta=0.01), "unique variant", EFFORT),
+        (bugs.TenfoldDelta(epsilon=1, delta=0.01), "unique variant", EFFORT),
+        (bugs.ConstantSeed(epsilon=1, delta=0.01), "one more", FEW),
+        (bugs.ForgottenTerm(epsilon=1), "one more", EFFORT),
+        (bugs.RefusingEmpty(epsilon=1, delta=0.01), "unique variant", FEW),
+    ],
+    ids=lambda value: value.name if isinstance(value, Mechanism) else "",
+)
+def test_a_planted_bug_is_caught(mechanism: Mechanism, name: str, effort: Effort) -> None:
+    found = audit(mechanism, pairs=[pair(name)], effort=effort)
+    assert found.verdict == "violated"
+    assert found.epsilon > mechanism.epsilon
+
+
+@pytest.mark.parametrize("name", ["one more", "first case", "unique variant", "new activity"])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        LaplaceCount(epsilon=1),
+        LaplaceCount(epsilon=0.1),
+        TraVaS(epsilon=1, delta=0.01),
+        TraVaS(epsilon=1, delta=0.01, fidelity="published"),
+    ],
+    ids=lambda mechanism: mechanism.name,
+)
+def test_the_sound_one_passes(mechanism: Mechanism, name: str) -> None:
+    assert audit(mechanism, pairs=[pair(name)], effort=FEW).verdict == "consistent"
+
+
+def test_an_off_by_one_threshold_leaks_what_the_mathematics_says() -> None:
+    """P[X ≥ k − 1] of the truncated noise, .032 where .01 was promised."""
+    mechanism = bugs.OffByOne(epsilon=1, delta=0.01)
+    (found,) = audit(mechanism, pairs=[pair("unique variant")], effort=EFFORT).pairs
+    assert found.promise is not None
+    assert found.promise.event.startswith("cases of ⟨a, d⟩ ≥ 1")
+    assert found.promise.shares[0] == pytest.approx(0.032, abs=0.01)
+
+
+def test_an_encoder_trained_without_noise_is_caught() -> None:
+    fitted, fixed = (bugs.Autoencoder(delta=0.01, encoder=kind) for kind in ("fitted", "fixed"))
+    assert audit(fitted, pairs=[bugs.OUTLIER], effort=FEW).verdict == "violated"
+    assert audit(fixed, pairs=[bugs.OUTLIER], effort=FEW).verdict == "consistent"

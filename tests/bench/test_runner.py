@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from discreet.bench.plan import load_plan
+from discreet.bench.runner import DIED, run, run_cell
+from discreet.bench.store import Row, Store
+from tests.bench.conftest import PLAN
+
+
+def test_a_grid_runs_once_and_counts_everything(small_plan: Path) -> None:
+    cells, _ = load_plan(str(small_plan)).cells(small_plan.parent)
+    bad = replace(cells[-1], mechanism="vanished", label="vanished")
+    store = Store(small_plan.parent / "r.sqlite")
+    seen: list[Row] = []
+    assert run([*cells, bad], store, workers=2, on_row=seen.append) == len(cells) + 1
+    rows = store.rows()
+    assert {row.key for row in rows} == {cell.key for cell in [*cells, bad]}
+    assert sorted(row.key for row in seen) == sorted(row.key for row in rows)
+    by_label = {row.label: row for row in rows}
+    assert by_label["original"].figures["similarity"] == 1.0
+    assert by_label["travas"].status == "proved"
+    assert by_label["vanished"].outcome == "failed"
+    assert "there is no mechanism 'vanished'" in by_label["vanished"].error
+    assert run([*cells, bad], store, workers=2) == 0
+
+
+def test_an_empty_release_is_counted(small_plan: Path) -> None:
+    cells, _ = load_plan(str(small_plan)).cells(small_plan.parent)
+    cell = replace(cells[-1], parameters={"epsilon": 0.01, "delta": 1e-9})
+    row = run_cell(cell)
+    assert row.outcome == "empty"
+    assert row.figures["similarity"] == 0.0
+
+
+def test_a_run_that_takes_too_long_fails(small_plan: Path) -> None:
+    cells, _ = load_plan(str(small_plan)).cells(small_plan.parent)
+    row = run_cell(replace(cells[-1], timeout=1e-4))
+    assert row.outcome == "failed"
+    assert "took longer" in row.error
+
+
+def test_a_worker_that_dies_costs_only_its_own_run(
+    small_plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mechanism that kills its process, found by an entry point as third parties' are."""
+    package = small_plan.parent / "deadly"
+    info = package / "deadly-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: deadly\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[discreet.mechanisms]\ndeadly = deadly:Deadly\n")
+    (package / "deadly.py").write_text(
+        "import os, signal\n"
+        "from discreet.mechanisms.travas import TraVaS\n"
+        "class Deadly(TraVaS):\n"
+        "    name = 'deadly'\n"
+        "    def _draw(self, log, source):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(package))
+    cells, _ = load_plan(str(small_plan)).cells(small_plan.parent)
+    deadly = replace(cells[-1], mechanism="deadly", label="deadly")
+    store = Store(small_plan.parent / "r.sqlite")
+    run([cells[-2], deadly, cells[-1]], store, workers=2)
+    outcomes = {row.key: (row.outcome, row.error) for row in store.rows()}
+    assert outcomes.pop(deadly.key) == ("failed", DIED)
+    assert {key: outcome for key, (outcome, _) in outcomes.items()} == {
+        cells[-2].key: "ok",
+        cells[-1].key: "ok",
+    }
+
+
+def count(path: Path) -> int:
+    """How many rows are there, as another process sees them."""
+    try:
+        with sqlite3.connect(path, timeout=10) as connection:
+            return int(connection.execute("select count(*) from results").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+def test_killed_and_started_again_no_row_is_lost_or_double(small_plan: Path) -> None:
+    folder = small_plan.parent
+    small_plan.write_text(PLAN.format(repetitions=60))
+    cells, _ = load_plan(str(small_plan)).cells(folder)
+    results = folder / "out" / "results.sqlite"
+    command = [sys.executable, "-m", "discreet.cli", "bench", str(small_plan)]
+    command += ["--logs", str(folder), "-o", str(folder / "out"), "--workers", "2", "--json"]
+    first = subprocess.Popen(
+        command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 120
+    while count(results) < 5 and first.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    survived = {row.key: row for row in Store(results).rows()}
+    assert 5 <= len(survived) < len(cells)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
+    rows = Store(results).rows()
+    assert sorted(row.key for row in rows) == sorted(cell.key for cell in cells)
+    for row in rows:
+        assert survived.get(row.key, row) == row
+    assert (folder / "out" / "report.html").is_file()

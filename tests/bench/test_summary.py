@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.bench.plan import Claim, Plan, load_plan
+from discreet.bench.report import html_report
+from discreet.bench.store import Row
+from discreet.bench.summary import axes_of, gaps, markdown, settings_of, verdicts
+
+
+def row(
+    repetition: int,
+    *,
+    label: str = "travas",
+    epsilon: float = 1.0,
+    delta: float | None = 0.01,
+    outcome: str = "ok",
+    **figures: float,
+) -> Row:
+    parameters = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
+    return Row(
+        key=f"{label}{epsilon}{delta}{repetition}",
+        log="Sepsis",
+        label=label,
+        mechanism="control:" + label if label == "ceiling" else label,
+        parameters={} if label == "ceiling" else parameters,
+        repetition=repetition,
+        outcome=outcome,  # type: ignore[arg-type]
+        error="boom <b>" if outcome == "failed" else "",
+        status="" if label == "ceiling" else "proved",
+        figures=figures,
+    )
+
+
+ROWS = [
+    row(0, similarity=0.6),
+    row(1, similarity=0.4),
+    row(2, outcome="empty", similarity=0.0),
+    row(3, outcome="failed"),
+    row(0, epsilon=0.1, similarity=0.2),
+    row(0, label="ceiling", similarity=0.8),
+    row(0, label="laplace", delta=None, similarity=0.7),
+]
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return load_plan("papers/travas")
+
+
+def test_empty_outputs_count_in_the_mean_and_failures_beside_it() -> None:
+    ceiling, laplace, first, second = settings_of(ROWS)
+    assert (ceiling.label, laplace.label) == ("ceiling", "laplace")
+    assert first.mean("similarity") == pytest.approx(1 / 3)
+    assert (len(first.rows), first.empty, first.failed) == (4, 1, 1)
+    assert second.epsilon == 0.1
+    assert first.mean("fitness") is None
+
+
+def test_axes() -> None:
+    assert axes_of(settings_of(ROWS)) == ["epsilon", "delta"]
+
+
+def test_published_figures_stand_beside_ours(plan: Plan) -> None:
+    found = {gap.setting.label + str(gap.setting.epsilon): gap for gap in gaps(plan, settings_of(ROWS))}
+    assert found["travas1.0"].published == 0.566  # Fig. 2, row ε = 1, column δ = .01
+    assert found["travas1.0"].difference == pytest.approx(1 / 3 - 0.566)
+    mean = (0.863 + 0.771 + 0.767 + 0.803 + 0.770) / 5  # laplace has no δ: all of the row
+    assert found["laplace1.0"].published == pytest.approx(mean)
+
+
+def test_claims(plan: Plan) -> None:
+    from dataclasses import replace
+
+    claims = (
+        Claim("high", "travas", "similarity", low=0.9),
+        Claim("low", "travas", "similarity", epsilon=0.1, high=0.3),
+        Claim("unknown", "travas", "fitness", low=0.3),
+    )
+    outcomes = verdicts(replace(plan, claims=claims), settings_of(ROWS))
+    assert [one.holds for one in outcomes] == [False, True, None]
+
+
+def test_markdown() -> None:
+    lines = markdown(settings_of(ROWS)).splitlines()
+    assert lines[0].startswith("| log | mechanism | setting | similarity |")
+    assert "| Sepsis | travas | ε = 1, δ = 0.01 | 0.333 | 4 | 1 | 1 |" in lines
+
+
+def test_the_report_is_one_page_that_hides_nothing(plan: Plan, tmp_path: Path) -> None:
+    page = html_report(plan, ROWS, command="discreet bench", absent=["Other.xes"])
+    assert "not for publication" in page
+    assert "Other.xes" in page
+    assert "boom &lt;b&gt;" in page
+    assert "ceiling" in page
+    assert "<svg" in page
+    assert "src=" not in page
+    assert "href=" not in page
+    assert "paper 0.566" in page or "0.566" in page
+
+
+def test_a_report_of_nothing(plan: Plan) -> None:
+    page = html_report(plan, [], command="discreet bench", absent=[])
+    assert "There are no results yet" in page

@@ -1,0 +1,66 @@
+"""A real PostgreSQL of its own: in a temporary folder, on a free port, gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+def programs() -> Path | None:
+    """The folder of initdb and pg_ctl; Debian keeps them off the path."""
+    found = shutil.which("initdb")
+    folders = [Path(found).resolve().parent] if found else []
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((folder for folder in folders if (folder / "pg_ctl").exists()), None)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def temporary_server() -> Iterator[str]:
+    """The URL of a fresh database. The server refuses to run as root, so root lends it a user."""
+    folder = programs()
+    if folder is None:
+        raise FileNotFoundError("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    place = Path(tempfile.mkdtemp(prefix="discreet-pg-"))
+    account: dict[str, Any] = {}
+    if os.geteuid() == 0:
+        names = {entry.pw_name for entry in pwd.getpwall()}
+        user = "postgres" if "postgres" in names else "nobody"
+        account = {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
+        os.chown(place, pwd.getpwnam(user).pw_uid, -1)
+
+    def run(program: str, *arguments: str) -> None:
+        command = [str(folder / program), *arguments]
+        with (place / "output").open("ab") as output:
+            subprocess.run(
+                command, check=True, cwd=place, stdout=output, stderr=output, timeout=60, **account
+            )
+
+    data = str(place / "data")
+    port = free_port()
+    try:
+        run("initdb", "-D", data, "-U", "steward", "--auth=trust", "-E", "UTF8", "--locale=C")
+        options = f"-p {port} -k {place} -c listen_addresses=127.0.0.1 -c max_connections=120"
+        run(
+            "pg_ctl", "-D", data, "-w", "-t", "50", "-l", str(place / "log"), "-o", options, "start"
+        )
+        try:
+            yield f"postgresql+psycopg://steward@127.0.0.1:{port}/postgres"
+        finally:
+            run("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(place, ignore_errors=True)

@@ -1,0 +1,133 @@
+"""The automaton against the paper's example, brute force and a real log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.log.dafsa import Dafsa
+from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+from discreet.log.reading import read_log
+from discreet.log.variants import Variants
+
+TABLE_I = {
+    "1": (("A", "s0", "s5"), ("B", "s5", "s2"), ("C", "s2", "s3")),
+    "2": (("D", "s0", "s4"), ("A", "s4", "s5"), ("E", "s5", "s2"), ("C", "s2", "s3")),
+    "3": (("A", "s0", "s5"), ("B", "s5", "s2"), ("C", "s2", "s3")),
+    "4": (("D", "s0", "s4"), ("A", "s4", "s5"), ("B", "s5", "s2"), ("C", "s2", "s3")),
+    "5": (("A", "s0", "s5"), ("E", "s5", "s2"), ("C", "s2", "s3")),
+}
+TABLE_II = {
+    ("s0", "A", "s5", 3),
+    ("s5", "B", "s2", 3),
+    ("s2", "C", "s3", 5),
+    ("s0", "D", "s4", 2),
+    ("s4", "A", "s5", 2),
+    ("s5", "E", "s2", 2),
+}
+OURS = {"s0": "s0", "s5": "s1", "s4": "s2", "s2": "s3", "s3": "s4"}
+"""The paper's names of the states and ours, which go breadth first."""
+
+WORDS = st.dictionaries(
+    st.text("abc", max_size=6).map(tuple), st.integers(1, 5), min_size=1, max_size=12
+)
+
+
+def table_i() -> EventLog:
+    rows = [
+        (case, step[0], 60 * minute)
+        for case, steps in TABLE_I.items()
+        for minute, step in enumerate(steps)
+    ]
+    table = pl.DataFrame(rows, schema=[CASE, ACTIVITY, TIME], orient="row")
+    return EventLog.from_table(table.with_columns(pl.col(TIME).cast(pl.Datetime("us", "UTC"))))
+
+
+def test_the_papers_contingency_table():
+    dafsa = Dafsa.of(table_i().variants)
+    expected = {(OURS[s], activity, OURS[t], n) for s, activity, t, n in TABLE_II}
+    assert set(dafsa.contingency().iter_rows()) == expected
+    assert (dafsa.states, dafsa.transitions) == (5, 6)
+    assert np.flatnonzero(dafsa.final).tolist() == [4]
+
+
+def test_the_papers_annotated_log():
+    log = table_i()
+    annotated = Dafsa.of(log.variants).annotate(log)
+    columns = annotated.select(CASE, ACTIVITY, "source state", "target state").iter_rows()
+    assert list(columns) == [
+        (case, activity, OURS[source], OURS[target])
+        for case, steps in TABLE_I.items()
+        for activity, source, target in steps
+    ]
+
+
+def test_sepsis(real_logs: Path):
+    dafsa = Dafsa.of(read_log(real_logs / "Sepsis.xes.gz").variants)
+    assert (dafsa.states, dafsa.transitions) == (3629, 4371)
+
+
+@given(WORDS)
+def test_states_are_the_distinct_sets_of_endings(counts: dict[tuple[str, ...], int]):
+    dafsa = Dafsa.of(Variants.from_counts(counts))
+    prefixes = {word[:i] for word in counts for i in range(len(word) + 1)}
+    endings = {
+        prefix: frozenset(w[len(prefix) :] for w in counts if w[: len(prefix)] == prefix)
+        for prefix in prefixes
+    }
+    assert dafsa.states == len(set(endings.values()))
+    assert dafsa.transitions == len({(endings[p[:-1]], p[-1]) for p in prefixes if p})
+
+
+@given(WORDS)
+def test_accepts_the_variants_and_nothing_else(counts: dict[tuple[str, ...], int]):
+    dafsa = Dafsa.of(Variants.from_counts(counts))
+    assert all(dafsa.accepts(word) for word in counts)
+    near = {word[:-1] for word in counts} | {(*word, "a") for word in counts} | {("z",)}
+    for word in near - counts.keys():
+        assert not dafsa.accepts(word)
+
+
+@given(WORDS, st.randoms(use_true_random=False))
+def test_paths_follow_the_transitions_in_any_order_of_variants(
+    counts: dict[tuple[str, ...], int], random: object
+):
+    variants = Variants.from_counts(counts)
+    order = np.arange(len(variants))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    variants = variants.take(order)
+    dafsa = Dafsa.of(variants)
+    taken = np.zeros(dafsa.transitions, dtype=int)
+    for i, (word, count) in enumerate(variants):
+        path = dafsa.path[variants.offsets[i] : variants.offsets[i + 1]]
+        assert len(set(path.tolist())) == len(path)
+        assert [dafsa.activities[c] for c in dafsa.label[path]] == list(word)
+        state = 0
+        for step in path:
+            assert dafsa.source[step] == state
+            state = dafsa.target[step]
+        assert dafsa.final[state]
+        taken[path] += count
+    assert taken.tolist() == dafsa.counts.tolist()
+
+
+def test_no_variant_and_the_empty_variant():
+    nothing = Dafsa.of(Variants.empty(("a",)))
+    assert (nothing.states, nothing.transitions) == (1, 0)
+    assert not nothing.accepts(())
+    empty = Dafsa.of(Variants.from_counts({(): 3}))
+    assert empty.accepts(())
+    assert (empty.states, empty.transitions) == (1, 0)
+
+
+def test_drawings_show_every_transition_and_quote_labels():
+    dafsa = Dafsa.of(Variants.from_counts({('say "hi"',): 2, ("b\\c",): 1}))
+    assert 's0 -- "say #quot;hi#quot; (2)" --> s1' in dafsa.to_mermaid()
+    assert 's0 -> s1 [label="say \\"hi\\" (2)"];' in dafsa.to_dot()
+    assert 's0 -> s1 [label="b\\\\c (1)"];' in dafsa.to_dot()
+    assert "s1(((s1)))" in dafsa.to_mermaid()
+    assert "s1 [shape=doublecircle]" in dafsa.to_dot()

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from discreet.log.reading import read_log
+from discreet.log.samples import sample_log
+from discreet.log.variants import Variants
+from discreet.utility.nets import Marking, Net
+from discreet.utility.replay import replay
+from tests.conftest import REAL_LOGS, located
+from tests.utility.logs import log_of, small_logs
+
+pm4py = pytest.importorskip("pm4py", reason="model quality needs the extra pm4py")
+
+from discreet.utility.model import Model, discover  # noqa: E402
+
+FITNESS = 0.01
+GENERALISATION = 0.03
+"""How far we may be from PM4Py, whose search for silent steps misses some that ours finds."""
+
+
+def sequence(*labels: str | None) -> Net:
+    """A net that does the labels one after another."""
+    size = len(labels) + 1
+    return Net(
+        inputs=tuple((i,) for i in range(len(labels))),
+        outputs=tuple((i + 1,) for i in range(len(labels))),
+        labels=labels,
+        initial=(1, *[0] * (size - 1)),
+        final=(*[0] * (size - 1), 1),
+    )
+
+
+def choice_of(*labels: str) -> Net:
+    """A net that does one of the labels."""
+    return Net(
+        inputs=((0,),) * len(labels),
+        outputs=((1,),) * len(labels),
+        labels=labels,
+        initial=(1, 0),
+        final=(0, 1),
+    )
+
+
+def test_a_log_that_fits() -> None:
+    quality = replay(sequence("a", "b"), log_of(ab=5))
+    assert quality.fitness == 1.0
+    assert quality.precision == 1.0
+    assert quality.f_score == 1.0
+    assert quality.generalisation == pytest.approx(1 - 5**-0.5)
+
+
+def test_escaping_edges() -> None:
+    """Of three activities that may begin, one is seen."""
+    quality = replay(choice_of("a", "b", "c"), log_of(a=4))
+    assert quality.fitness == 1.0
+    assert quality.precision == pytest.approx(1 / 3)
+
+
+def test_missing_and_remaining_tokens() -> None:
+    # a skipped: b lacks its token, and the one of the start remains.
+    quality = replay(sequence("a", "b"), log_of(b=1))
+    assert quality.fitness == pytest.approx(1 - (1 / 2 + 1 / 2) / 2)
+
+
+def test_silent_steps_are_taken_on_the_way_and_at_the_end() -> None:
+    quality = replay(sequence(None, "a", None, "b", None), log_of(ab=3))
+    assert quality.fitness == 1.0
+    assert quality.precision == 1.0
+
+
+def test_activities_the_model_lacks_are_passed_over() -> None:
+    assert replay(sequence("a", "b"), log_of(axb=1)).fitness == 1.0
+
+
+def test_an_empty_log_has_no_fitness() -> None:
+    assert replay(sequence("a"), Variants.empty()).fitness == 0.0
+
+
+def test_simplicity_of_a_plain_sequence_is_one() -> None:
+    assert sequence("a", "b").simplicity == 1.0
+
+
+def reachable(net: Net, marking: Marking) -> frozenset[str]:
+    """The labels enabled after any silent steps, by exhaustive search."""
+    seen, waiting, labels = {marking}, [marking], set()
+    while waiting:
+        here = waiting.pop()
+        for transition, places in enumerate(net.inputs):
+            if all(here[place] for place in places):
+                label = net.labels[transition]
+                if label is not None:
+                    labels.add(label)
+                    continue
+                there = net.fire(here, transition)
+                if there not in seen and max(there) < 3:
+                    seen.add(there)
+                    waiting.append(there)
+    return frozenset(labels)
+
+
+@given(small_logs)
+@settings(max_examples=60, deadline=None)
+def test_enabled_activities_are_all_that_silent_steps_reach(log: Variants) -> None:
+    from discreet.utility.replay import _Player
+
+    net = discover(log).net
+    player = _Player(net)
+    for word, _ in log:
+        marking = net.initial
+        for label in word:
+            assert player.enabled(marking) == reachable(net, marking)
+            if label not in player.enabled(marking):
+                break
+            marking = player.step(marking, label).marking
+
+
+def theirs(log: Variants, model: Model) -> tuple[float, float, float, float]:
+    """PM4Py's own figures for the net that we copied."""
+    import pandas as pd
+    from pm4py.algo.evaluation.generalization import algorithm as generalization
+    from pm4py.algo.evaluation.precision import algorithm as precision
+    from pm4py.algo.evaluation.replay_fitness import algorithm as fitness
+    from pm4py.algo.evaluation.simplicity import algorithm as simplicity
+
+    net, initial, final = model.source
+    rows = [
+        (f"{i}-{k}", label, position)
+        for i, (word, count) in enumerate(log)
+        for k in range(count)
+        for position, label in enumerate(word)
+    ]
+    frame = pd.DataFrame(rows, columns=["case:concept:name", "concept:name", "time:timestamp"])
+    frame["time:timestamp"] = pd.to_datetime(frame["time:timestamp"], unit="s", utc=True)
+    quiet = {"show_progress_bar": False}
+    tokens = fitness.Variants.TOKEN_BASED
+    escaping = precision.Variants.ETCONFORMANCE_TOKEN
+    return (
+        fitness.apply(frame, net, initial, final, quiet, variant=tokens)["log_fitness"],
+        precision.apply(frame, net, initial, final, quiet, variant=escaping),
+        generalization.apply(frame, net, initial, final, quiet),
+        simplicity.apply(net),
+    )
+
+
+def agree(log: Variants) -> None:
+    model = discover(log)
+    quality = model.quality(log)
+    fitness, precision, generalisation, simplicity = theirs(log, model)
+    assert quality.fitness == pytest.approx(fitness, abs=FITNESS)
+    assert quality.precision == pytest.approx(precision, abs=1e-9)
+    assert quality.generalisation == pytest.approx(generalisation, abs=GENERALISATION)
+    assert quality.simplicity == pytest.approx(simplicity, abs=1e-12)
+    assert quality.precision_complete <= quality.precision + 1e-12
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["hospital", "loans", "permits"])
+def test_agrees_with_pm4py_on_samples(name: str) -> None:
+    agree(sample_log(name, cases=150, seed=3).variants)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "log", [x for x in REAL_LOGS if "open" in x.file or "receipt" in x.file], ids=str
+)
+def test_agrees_with_pm4py_on_real_logs(log: object, real_logs: object) -> None:
+    _, path = located(log, real_logs)  # type: ignore[arg-type]
+    agree(read_log(path).variants)
+
+
+def test_counts_weigh_as_cases_do() -> None:
+    net = sequence("a", "b")
+    once = replay(net, log_of(ab=1, b=1))
+    often = replay(net, log_of(ab=7, b=7))
+    assert once.fitness == pytest.approx(often.fitness)
+    assert once.precision == pytest.approx(often.precision)
+    assert once.generalisation < often.generalisation

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from discreet.log.variants import Variants
+from discreet.utility.similarity import (
+    edit_distances,
+    log_similarity,
+    relative_log_similarity,
+)
+from discreet.utility.transport import solve
+from tests.utility.logs import cheapest, levenshtein, log_of, small_logs
+
+
+def brute_force(left: Variants, right: Variants) -> float:
+    cost = [[levenshtein(a, b) / max(len(a), len(b), 1) for b, _ in right] for a, _ in left]
+    return 1 - cheapest(list(left.counts / left.cases), list(right.counts / right.cases), cost)
+
+
+@given(small_logs, small_logs)
+@settings(max_examples=150, deadline=None)
+def test_agrees_with_a_linear_program(left: Variants, right: Variants) -> None:
+    assert relative_log_similarity(left, right) == pytest.approx(brute_force(left, right), abs=1e-7)
+
+
+@given(small_logs, small_logs)
+@settings(max_examples=100, deadline=None)
+def test_matching_equal_variants_first_is_a_lower_bound(left: Variants, right: Variants) -> None:
+    exact = relative_log_similarity(left, right)
+    quick = log_similarity(left, right, match_equal=True)
+    assert quick.value <= exact + 1e-9
+    assert quick.exact is False or quick.value == pytest.approx(exact)
+
+
+@given(small_logs, small_logs)
+@settings(max_examples=100, deadline=None)
+def test_blocks_are_a_lower_bound_and_say_so(left: Variants, right: Variants) -> None:
+    exact = relative_log_similarity(left, right)
+    cut = log_similarity(left, right, limit=4)
+    assert cut.value <= exact + 1e-9
+    assert cut.exact == (len(left) * len(right) <= 4)
+
+
+def test_matching_equal_variants_first_is_not_exact() -> None:
+    """The relative edit distance has no triangle inequality: ab, aba, ba."""
+    left, right = log_of(ab=1, aba=1), log_of(aba=1, ba=1)
+    assert relative_log_similarity(left, right) == pytest.approx(1 - 1 / 3)
+    assert log_similarity(left, right, match_equal=True).value == pytest.approx(1 - 1 / 2)
+
+
+def test_equal_distributions_score_one_whatever_the_size() -> None:
+    assert relative_log_similarity(log_of(abc=2, ab=1), log_of(abc=200, ab=100)) == 1.0
+
+
+def test_disjoint_alphabets_score_zero() -> None:
+    assert relative_log_similarity(log_of(abc=5, ab=2), log_of(xyz=3, xy=9)) == 0.0
+
+
+def test_disjoint_variants_score_what_their_strings_share() -> None:
+    assert relative_log_similarity(log_of(abcd=7), log_of(abcx=2)) == pytest.approx(0.75)
+
+
+def test_empty_logs() -> None:
+    empty = Variants.empty()
+    assert relative_log_similarity(empty, empty) == 1.0
+    assert relative_log_similarity(empty, log_of(a=1)) == 0.0
+    assert relative_log_similarity(log_of(_=3), log_of(_=1)) == 1.0
+
+
+def test_more_than_256_activities() -> None:
+    many = Variants.from_counts({(f"a{i}", f"a{i + 1}"): 1 for i in range(400)})
+    distances = edit_distances(many, many)
+    assert np.array_equal(np.diag(distances), np.zeros(400))
+    assert distances[0, 1] == 1.0
+    assert distances[0, 2] == 1.0
+
+
+def test_a_solver_that_stops_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ot
+
+    def lazy(
+        a: object, b: object, cost: np.ndarray, **_: object
+    ) -> tuple[float, dict[str, object]]:
+        zero = {"u": np.zeros(len(cost)), "v": np.zeros(cost.shape[1]), "warning": None}
+        return 1.0, zero
+
+    monkeypatch.setattr(ot, "emd2", lazy)
+    with pytest.raises(ArithmeticError, match="optimality"):
+        solve(np.array([1]), np.array([1]), np.array([[0.5]]))
