@@ -54,13 +54,10 @@ class Redrawing(LaplaceCount):
     name: ClassVar[str] = "redrawn"
 
     def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Figures]:
-        for _ in range(runs):
-            while (noisy := log.cases + int(self._noise(1, source)[0])) <= 0:
-                pass
-            yield Figures({"cases": noisy})
-
-    def _draw(self, log: EventLog, source: Randomness) -> Figures:
-        return next(self._draw_many(log, 1, source))
+        noisy = log.cases + self._noise(runs, source)
+        while (again := np.flatnonzero(noisy <= 0)).size:
+            noisy[again] = log.cases + self._noise(again.size, source)
+        return (Figures({"cases": value}) for value in noisy.tolist())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,9 +138,9 @@ class ForgottenTerm(LaplaceCount):
 
     name: ClassVar[str] = "forgotten term"
 
-    def _draw(self, log: EventLog, source: Randomness) -> Figures:
-        cases, events = (log.cases + self._noise(2, source)).tolist()
-        return Figures({"cases": cases, "first events": events})
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Figures]:
+        noisy = log.cases + self._noise(2 * runs, source).reshape(runs, 2)
+        return (Figures({"cases": one, "starts": other}) for one, other in noisy.tolist())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,14 +181,8 @@ class Autoencoder(Mechanism):
 
     def _draw(self, log: EventLog, source: Randomness) -> Figures:
         labels = ("a", "b", "c")
-        bags = np.array(
-            [
-                [trace.count(label) for label in labels]
-                for trace, n in log.variants
-                for _ in range(n)
-            ],
-            dtype=np.float64,
-        )
+        counts = [[float(trace.count(label)) for label in labels] for trace, _ in log.variants]
+        bags = np.repeat(counts, log.variants.counts, axis=0)
         direction = np.array([0.6, 0.6, np.sqrt(0.28)])
         if self.encoder == "fitted":
             direction = np.abs(np.linalg.svd(bags, full_matrices=False)[2][0])

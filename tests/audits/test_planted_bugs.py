@@ -12,8 +12,9 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
 
-EFFORT = Effort(runs=8_000, seconds=20.0)
-FEW = Effort(runs=2_000, seconds=20.0)
+EFFORT = Effort(runs=8_000, seconds=60.0)
+SOME = Effort(runs=2_000, seconds=60.0)
+FEW = Effort(runs=600, seconds=60.0)
 """For the bugs that leak so much that few runs show it."""
 
 
@@ -21,9 +22,9 @@ FEW = Effort(runs=2_000, seconds=20.0)
     ("mechanism", "name", "effort"),
     [
         (bugs.HalfScale(epsilon=1), "one more", EFFORT),
-        (bugs.Truncating(epsilon=0.01), "one more", EFFORT),
+        (bugs.Truncating(epsilon=0.1), "one more", EFFORT),
         (bugs.Redrawing(epsilon=1), "first case", EFFORT),
-        (bugs.EpsilonPerLevel(epsilon=0.5), "three steps", FEW),
+        (bugs.EpsilonPerLevel(epsilon=0.5), "three steps", SOME),
         (bugs.RawSupport(epsilon=1, delta=0.01), "surgery twice", FEW),
         (bugs.RawSupport(epsilon=1, delta=0.01), "new activity", FEW),
         (bugs.OffByOne(epsilon=1, delta=0.01), "unique variant", EFFORT),
@@ -45,14 +46,13 @@ def test_a_planted_bug_is_caught(mechanism: Mechanism, name: str, effort: Effort
     "mechanism",
     [
         LaplaceCount(epsilon=1),
-        LaplaceCount(epsilon=0.1),
         TraVaS(epsilon=1, delta=0.01),
         TraVaS(epsilon=1, delta=0.01, fidelity="published"),
     ],
     ids=lambda mechanism: mechanism.name,
 )
 def test_the_sound_one_passes(mechanism: Mechanism, name: str) -> None:
-    assert audit(mechanism, pairs=[pair(name)], effort=FEW).verdict == "consistent"
+    assert audit(mechanism, pairs=[pair(name)], effort=SOME).verdict == "consistent"
 
 
 def test_an_off_by_one_threshold_leaks_what_the_mathematics_says() -> None:

@@ -66,7 +66,7 @@ def test_a_worker_that_dies_costs_only_its_own_run(
         "    def _draw(self, log, source):\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(package))
+    monkeypatch.syspath_prepend(package)
     cells, _ = load_plan(str(small_plan)).cells(small_plan.parent)
     deadly = replace(cells[-1], mechanism="deadly", label="deadly")
     store = Store(small_plan.parent / "r.sqlite")
@@ -90,7 +90,7 @@ def count(path: Path) -> int:
 
 def test_killed_and_started_again_no_row_is_lost_or_double(small_plan: Path) -> None:
     folder = small_plan.parent
-    small_plan.write_text(PLAN.format(repetitions=60))
+    small_plan.write_text(PLAN.format(repetitions=15))
     cells, _ = load_plan(str(small_plan)).cells(folder)
     results = folder / "out" / "results.sqlite"
     command = [sys.executable, "-m", "discreet.cli", "bench", str(small_plan)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,13 +31,13 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def postgres_url(server: str) -> str:
-    """A fresh database on the server."""
-    name = f"ledger_{uuid.uuid4().hex}"
+    """The server's database, emptied."""
     engine = create_engine(server, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
     engine.dispose()
-    return server.removesuffix("postgres") + name
+    return server
 
 
 @pytest.fixture

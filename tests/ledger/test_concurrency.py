@@ -22,7 +22,7 @@ def run_race(url: str, folder: Path, *, processes: int, attempts: int, kills: in
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     assert finished.returncode == 0, finished.stderr
 

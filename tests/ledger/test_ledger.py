@@ -85,10 +85,9 @@ def test_sources_have_names_that_can_be_read(ledger: Ledger, name: str) -> None:
 
 def test_a_ledger_is_found_again(filled: Ledger, url: str) -> None:
     filled.close()
-    again = Ledger(url)
-    assert again.account("s").releases == 4
-    again.close()
-    assert Ledger(url, create=True).account("s").releases == 4
+    for create in (False, True):
+        with Ledger(url, create=create) as again:
+            assert again.account("s").releases == 4
 
 
 def test_release_books_draws_and_is_confirmed(ledger: Ledger, tmp_path: Path) -> None:

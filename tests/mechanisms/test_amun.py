@@ -19,13 +19,13 @@ from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK, microseconds
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
-from discreet.mechanisms.amun import Amun, starts
+from discreet.mechanisms.amun import Amun
 from discreet.mechanisms.amun.columns import Column
 from discreet.mechanisms.amun.gaps import EDGES, WEIGHT, Gaps, Steps
 from discreet.mechanisms.amun.risk import advantage_bound
-from discreet.mechanisms.amun.sampling import choose_by_row, shrunk
+from discreet.mechanisms.amun.sampling import choose_by_row, projected, shrunk
 from discreet.mechanisms.amun.spending import GapsSpending, Spending
-from discreet.mechanisms.amun.starts import Halving, Starts, cost
+from discreet.mechanisms.amun.starts import DEPTH, Halving, Starts, cost
 from discreet.mechanisms.amun.strict import _relations, _steps
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
@@ -139,12 +139,11 @@ def outcomes(
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 2.0])
-def test_halving_is_private_exactly(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_halving_is_private_exactly(epsilon: float) -> None:
     """Every outcome, for many logs on eight weeks and every neighbour with one case more."""
-    monkeypatch.setattr(starts, "DEPTH", 3)
-    halving = Halving(epsilon)
+    halving = Halving(epsilon, depth=3)
     rate, t = float(halving.rate), halving.step
-    assert cost(rate) <= epsilon < cost(rate * 1.001) or t != starts.step(rate * 1.001)
+    assert cost(rate, 3) <= epsilon
     worst = 0.0
     random = np.random.default_rng(0)
     logs = [(n,) + (0,) * 7 for n in range(5 * t + 6)] + [
@@ -159,9 +158,8 @@ def test_halving_is_private_exactly(epsilon: float, monkeypatch: pytest.MonkeyPa
     assert worst > 0.6 * epsilon  # the accounting is not far from the truth
 
 
-def test_halving_draws_what_the_enumeration_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starts, "DEPTH", 2)
-    halving = Halving(1.0)
+def test_halving_draws_what_the_enumeration_says() -> None:
+    halving = Halving(1.0, depth=2)
     counts = (9, 0, 2, 5)
     exact = outcomes(counts, 0, float(halving.rate), halving.step)
     weeks = np.repeat(np.arange(4), counts)
@@ -185,7 +183,7 @@ def test_with_nothing_learnt_starts_still_lie_in_the_public_stretch() -> None:
     drawn = Starts.learn(np.array([0]), spending, Randomness.seeded(0)).draw(
         100, Randomness.seeded(1)
     )
-    assert ((drawn >= MONDAY) & (drawn < MONDAY + (1 << starts.DEPTH) * WEEK)).all()
+    assert ((drawn >= MONDAY) & (drawn < MONDAY + (1 << DEPTH) * WEEK)).all()
 
 
 @given(
@@ -249,6 +247,21 @@ def test_noise_alone_leaves_a_row_at_its_parent() -> None:
     sure[0, 3] = 10_000
     assert shrunk(sure, 1.0, parent)[0, 3] > 0.99
     assert np.allclose(shrunk(np.full((2, 30), -9.0), 1.0, parent).sum(axis=1), 1)
+
+
+@given(st.lists(st.floats(-50, 1000), min_size=1, max_size=20))
+def test_projection_keeps_the_total_and_is_nearest(values: list[float]) -> None:
+    counts = np.array(values)
+    found = projected(counts)
+    if counts.sum() <= 0:
+        assert not found.any()
+        return
+    assert (found >= 0).all()
+    assert found.sum() == pytest.approx(counts.sum())
+    kept = found > 0
+    cut = (counts - found)[kept]
+    assert np.ptp(cut) < 1e-6  # the same is taken off every cell that stays
+    assert (counts[~kept] <= cut.max() + 1e-6).all()
 
 
 def test_rows_are_drawn_by_their_weights() -> None:

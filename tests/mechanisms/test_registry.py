@@ -40,9 +40,7 @@ def test_a_third_party_registers_through_an_entry_point(tmp_path: Path) -> None:
     metadata = tmp_path / "silence-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: silence\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(
-        "[discreet.mechanisms]\nsilence = silence:Silence\n"
-    )
+    (metadata / "entry_points.txt").write_text("[discreet.mechanisms]\nsilence = silence:Silence\n")
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "COLUMNS": "100"}
 
     def discreet(*arguments: str) -> str:

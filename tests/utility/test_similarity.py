@@ -89,3 +89,16 @@ def test_a_solver_that_stops_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(ot, "emd2", lazy)
     with pytest.raises(ArithmeticError, match="optimality"):
         solve(np.array([1]), np.array([1]), np.array([[0.5]]))
+
+
+def test_very_many_cases() -> None:
+    """Whole masses near 2⁵⁰: the solver's tolerances must not depend on the number of cases."""
+    left = Variants.from_counts({tuple(f"{i:09b}"): 40_000 + 7 * i for i in range(300)})
+    right = Variants.from_counts({tuple(f"{i:09b}"): 50_000 + i * i for i in range(100, 400)})
+    found = log_similarity(left, right)
+    assert found.exact
+    shares = log_similarity(
+        left.take(np.arange(300), np.maximum(left.counts // 100, 1)),
+        right.take(np.arange(300), np.maximum(right.counts // 100, 1)),
+    )
+    assert found.value == pytest.approx(shares.value, abs=1e-3)

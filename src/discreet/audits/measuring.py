@@ -35,6 +35,8 @@ def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -
         mechanism.release(pair.logs[1])  # says why it refuses
     bench = _Bench(mechanism, pair, learn_features(pair, trials), effort)
     holds, claimed = promise.holds, promise.claimed
+    if holds is None and claimed is None:
+        claimed = mechanism.target
     return PairAudit(
         pair=pair.name,
         logs=pair.describe(),

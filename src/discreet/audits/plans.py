@@ -16,6 +16,13 @@ EPSILON, DELTA = 1.0, 0.01
 """What is audited unless told: a δ that thousands of runs can see."""
 
 TELLING: dict[str, tuple[str, ...]] = {
+    "amun": ("one more", "new activity", "extreme times"),
+    "choice": ("one more", "unique variant"),
+    "df-laplace": ("one more", "long loop", "very long case"),
+    "dpim": ("swap: new activity", "swap: other order"),
+    "laplace": ("one more", "three steps", "new activity"),
+    "sacofa": ("one more", "three steps", "broken rule"),
+    "sapa": ("one more", "broken rule", "surgery twice"),
     "gaussian-count": ("one more",),
     "laplace-count": ("one more",),
     "travas": ("one more", "unique variant", "first case", "second case", "surgery twice"),
@@ -27,6 +34,22 @@ USUAL = ("one more", "unique variant", "first case", "three steps", "new activit
 USUAL_SWAP = ("swap: surgery twice", "swap: new activity", "swap: other order")
 
 VARIATIONS: dict[str, tuple[dict[str, Any], ...]] = {
+    "dpim": (
+        {"fidelity": "strict"},
+        {"fidelity": "strict", "method": "sampler"},
+        {"fidelity": "published"},
+    ),
+    "laplace": (
+        {"fidelity": "strict", "max_length": 3},
+        {"fidelity": "strict", "max_length": 3, "form": "gaussian"},
+        {"fidelity": "strict", "form": "privtree"},
+        {"fidelity": "published", "max_length": 3, "min_count": 1},
+    ),
+    "sacofa": (
+        {"fidelity": "strict", "max_length": 3, "rules": (("never_follows", "a", "d"),)},
+        {"fidelity": "strict", "max_length": 3, "rules": "learn"},
+        {"fidelity": "published", "max_length": 3, "min_count": 1},
+    ),
     "utravas": (
         {"fidelity": "strict"},
         {"fidelity": "strict", "runs": 2},

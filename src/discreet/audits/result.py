@@ -107,6 +107,8 @@ class Audit:
         """The verdict in a few words."""
         if self.verdict == "violated":
             return "violated"
+        if self.claim_refuted and self.guarantee.claimed is None:
+            return "not differentially private"
         if self.claim_refuted:
             return "claim refuted" + (", certificate consistent" if self.guarantee.holds else "")
         if self.verdict == "no guarantee":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 CHUNK = 5_000
-FEWEST_RUNS = 200
 
 
 @dataclass(frozen=True)
@@ -29,10 +28,12 @@ class Effort:
     runs: int
     """Releases of each log, at most."""
     seconds: float
-    """Time for them, about."""
+    """Processor time for them, about."""
+    fewest: int = 400
+    """Releases of each log, at least."""
 
 
-QUICK = Effort(runs=20_000, seconds=0.5)
+QUICK = Effort(runs=20_000, seconds=0.5, fewest=60)
 FULL = Effort(runs=100_000, seconds=20.0)
 
 
@@ -85,12 +86,12 @@ def affordable(
     """
     trials = 4
     while True:
-        begin = perf_counter()
+        begin = process_time()
         for log in logs:
             sample(mechanism, log, trials, features)
-        took = perf_counter() - begin
+        took = process_time() - begin
         if took > 0.1 * effort.seconds or trials >= min(effort.runs, 1000):
             break
         trials *= 4
     runs = min(effort.runs, int(trials * effort.seconds / max(took, 1e-9)))
-    return max(FEWEST_RUNS, runs // 2 * 2)
+    return min(effort.runs, max(effort.fewest, runs)) // 4 * 4

@@ -29,6 +29,10 @@ class Control:
         return asked if self.random else 1
 
 
+ORDERS = 500
+"""How many cases a data-free log has."""
+
+
 def _original(log: EventLog, source: Randomness) -> tuple[EventLog, EventLog]:
     return log, log
 
@@ -49,7 +53,7 @@ def _uniform(log: EventLog, source: Randomness) -> tuple[EventLog, Variants]:
 
 def _data_free(log: EventLog, source: Randomness) -> tuple[EventLog, Variants]:
     labels = log.activities
-    orders = (tuple(labels[i] for i in source.permutation(len(labels))) for _ in range(1000))
+    orders = (tuple(labels[i] for i in source.permutation(len(labels))) for _ in range(ORDERS))
     return log, Variants.from_counts((order, 1) for order in orders)
 
 

@@ -37,6 +37,14 @@ class Entry:
         """Whether the mechanism is there."""
         return self.name in mechanism_names()
 
+    def narrowed(self, asked: dict[str, list[float]]) -> Entry:
+        """With axes of its own reduced to what is asked, as far as it has any of that."""
+        grid = {
+            axis: [v for v in values if v in asked.get(axis, values)] or asked[axis]
+            for axis, values in self.grid.items()
+        }
+        return replace(self, grid=grid)
+
 
 @dataclass(frozen=True)
 class Log:
@@ -116,8 +124,11 @@ class Plan:
     ) -> Plan:
         """A smaller plan: only these logs, labels, budgets; each if any are named."""
         kept = tuple(log for log in self.logs if not logs or {log.name, log.file} & set(logs))
+        asked = {"epsilon": list(epsilon), "delta": list(delta)}
         entries = tuple(
-            e for e in self.entries if not mechanisms or {e.label, e.name} & set(mechanisms)
+            entry.narrowed({axis: values for axis, values in asked.items() if values})
+            for entry in self.entries
+            if not mechanisms or {entry.label, entry.name} & set(mechanisms)
         )
         if not kept or not entries:
             raise ParameterError(

@@ -95,4 +95,5 @@ class LedgerBooking(Booking):
                 [f"the release is written and paid for, but not noted as written: {error}"]
             )
         account = self.ledger.account(self.source)
+        self.ledger.close()
         steward_notes([f"booked as entry {number} on {self.source}; {account.left()}"])

@@ -63,15 +63,16 @@ def set_budget(
         cap = Budget(epsilon, delta)
     except ValueError as error:
         raise LedgerError(str(error)) from error
-    account = Ledger(create=True).set_budget(
-        source,
-        cap,
-        filter=filter,
-        neighbours=neighbours,
-        unit=unit,
-        raised=raised,
-        purpose=purpose,
-    )
+    with Ledger(create=True) as ledger:
+        account = ledger.set_budget(
+            source,
+            cap,
+            filter=filter,
+            neighbours=neighbours,
+            unit=unit,
+            raised=raised,
+            purpose=purpose,
+        )
     if as_json:
         print_json(_facts(source, account))
     else:
@@ -91,8 +92,8 @@ def show(source: AnySource = None, as_json: Json = False) -> None:
     """
     from discreet.ledger import Ledger
 
-    ledger = Ledger()
-    accounts = ledger.accounts() if source is None else {source: ledger.account(source)}
+    with Ledger() as ledger:
+        accounts = ledger.accounts() if source is None else {source: ledger.account(source)}
     if as_json:
         print_json([_facts(name, account) for name, account in accounts.items()])
         return
@@ -124,7 +125,8 @@ def history(source: AnySource = None, as_json: Json = False) -> None:
     """
     from discreet.ledger import Ledger
 
-    rows = Ledger().history(source)
+    with Ledger() as ledger:
+        rows = ledger.history(source)
     if as_json:
         print_json(rows)
         return
@@ -152,7 +154,8 @@ def verify(
     """
     from discreet.ledger import Ledger
 
-    found, problems = Ledger().verify(head)
+    with Ledger() as ledger:
+        found, problems = ledger.verify(head)
     if as_json:
         print_json({"entries": found.count, "head": found.hash, "problems": problems})
     else:
@@ -186,7 +189,8 @@ def export(
     suffix = output.suffix.lower()
     if suffix not in (".csv", ".json"):
         raise LedgerError(f"{output.name}: the ledger is exported as .csv or .json")
-    exported = Ledger().export()
+    with Ledger() as ledger:
+        exported = ledger.export()
     content = as_csv(exported) if suffix == ".csv" else as_document(exported)
     with atomic_write(output) as stream:
         stream.write(content)
@@ -205,7 +209,8 @@ def clock(purpose: Purpose = "", as_json: Json = False) -> None:
     """
     from discreet.ledger import Ledger
 
-    entry = Ledger().accept_clock(purpose=purpose)
+    with Ledger() as ledger:
+        entry = ledger.accept_clock(purpose=purpose)
     time = entry.content()["time"]
     if as_json:
         print_json({"time": time})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
+import hmac
+import json
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from discreet.log.events import ACTIVITY, TIME, EventLog
-from discreet.log.variants import spans
+from discreet.log.variants import Ints, spans
 
 
 def fingerprint(log: EventLog, key: bytes) -> str:
@@ -18,28 +18,27 @@ def fingerprint(log: EventLog, key: bytes) -> str:
     Cases count in the order of their names, events in theirs. Further columns do not count, since
     formats keep them differently. Without the key a guess at the content cannot be checked.
     """
-    names = pl.Series(log.case_ids, dtype=pl.String)
-    by_name = names.arg_sort().to_numpy().astype(np.int64)
+    by_name = pl.Series(log.case_ids, dtype=pl.String).arg_sort().to_numpy().astype(np.int64)
     positions, offsets = spans(log.offsets, by_name)
     labels, codes = _activities(log)
-    total = hashlib.blake2b(key=key, digest_size=32, person=b"discreet log 1")
-    for texts in (names[by_name], labels):
-        total.update(len(texts).to_bytes(8, "big"))
-        total.update(texts.str.len_bytes().cast(pl.Int64).to_numpy().astype("<i8").tobytes())
-        total.update("".join(texts.to_list()).encode())
+    names = [log.case_ids[i] for i in by_name.tolist()]
+    total = hmac.new(key, b"discreet fingerprint 1", "sha256")
+    total.update(json.dumps([names, labels]).encode())
     total.update(offsets.astype("<i8").tobytes())
     total.update(codes[positions].astype("<i4").tobytes())
     if log.has_times:
-        times = log.table[TIME].dt.cast_time_unit("us").to_physical().to_numpy()
-        total.update(times[log.order[positions]].astype("<i8").tobytes())
+        times = log.table[TIME]
+        if times.dtype.time_unit != "us":  # type: ignore[attr-defined]
+            times = times.dt.cast_time_unit("us")
+        instants = times.to_physical().to_numpy()
+        total.update(instants[log.order[positions]].astype("<i8").tobytes())
     return total.hexdigest()
 
 
-def _activities(log: EventLog) -> tuple[pl.Series, npt.NDArray[np.int32]]:
+def _activities(log: EventLog) -> tuple[list[str], Ints]:
     """The activities' names in order and their codes, whatever classifier the log is read with."""
-    labels = pl.Series(log.activities, dtype=pl.String)
     column = log.table[ACTIVITY]
     if not log.events or column[int(log.order[0])] == log.activities[log.codes[0]]:
-        return labels, log.codes
+        return list(log.activities), log.codes
     plain = column.cast(pl.String)[log.order]
-    return plain.unique().sort(), plain.rank("dense").to_numpy().astype(np.int32) - 1
+    return plain.unique().sort().to_list(), plain.rank("dense").to_numpy().astype(np.int32) - 1

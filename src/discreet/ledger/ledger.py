@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import Connection
 
@@ -50,6 +50,12 @@ class Ledger:
     def __init__(self, where: str | Path | Location | None = None, *, create: bool = False) -> None:
         self.location = where if isinstance(where, Location) else locate(where)
         self.storage = Storage(self.location, create=create)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let go of the database."""
@@ -163,16 +169,20 @@ class Ledger:
         """
         from discreet.ledger.fingerprint import fingerprint
 
-        key = self._key()
-        if key is None:
+        key = read_key(self.location.key)
+        mark = fingerprint(log, key) if key else ""
+        with self.storage.reading() as connection:
+            expected = storage.key_of(connection)
+            names = storage.names_of(connection, mark)
+        if expected is None:
+            key, expected = self._first_key()
+            mark = fingerprint(log, key)
+        if key is None or key_check(key) != expected:
             return [
                 f"the key of this ledger is not in {self.location.key}: copy it from a colleague "
                 "or a backup (or name it in DISCREET_LEDGER_KEY), or a log that comes under a "
                 "second name is not recognised"
             ]
-        mark = fingerprint(log, key)
-        with self.storage.reading() as connection:
-            names = storage.names_of(connection, mark)
         if source not in names:
             with self.storage.writing() as (connection, _):
                 names = storage.names_of(connection, mark)
@@ -185,19 +195,15 @@ class Ledger:
             if other != source
         ]
 
-    def _key(self) -> bytes | None:
-        """The key of this ledger's fingerprints, made where there was none; None if not at hand."""
-        key = read_key(self.location.key)
-        with self.storage.reading() as connection:
+    def _first_key(self) -> tuple[bytes, str]:
+        """A key for a ledger that has none yet, and the check value of the one it then has."""
+        with self.storage.writing() as (connection, _):
+            key = make_key(self.location.key)
             expected = storage.key_of(connection)
-        if expected is None:
-            with self.storage.writing() as (connection, _):
-                expected = storage.key_of(connection)
-                if expected is None:
-                    key = key or make_key(self.location.key)
-                    expected = key_check(key)
-                    storage.set_key(connection, expected)
-        return key if key is not None and key_check(key) == expected else None
+            if expected is None:
+                expected = key_check(key)
+                storage.set_key(connection, expected)
+        return key, expected
 
     def accept_clock(self, *, user: str | None = None, purpose: str = "") -> Entry:
         """Go on from the present time although the last entry lies in its future."""

@@ -231,6 +231,9 @@ def _engine(location: Location) -> Engine:
             connect_args={
                 "connect_timeout": 10,
                 "tcp_user_timeout": 30_000,
+                "keepalives_idle": 10,
+                "keepalives_interval": 5,
+                "keepalives_count": 4,
                 "options": f"-c lock_timeout={PATIENCE}s -c synchronous_commit=on",
             },
         )

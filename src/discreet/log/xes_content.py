@@ -62,7 +62,7 @@ class Content:
     def source(self, timezone: str, *, by_trace: bool, merge: bool) -> Source:
         """The events as a table. With `by_trace`, a trace is a case and needs its own name."""
         if self.events == 0:
-            raise LogError(f"{self.file} has no events; there is nothing to release")
+            return Source(self.file, pl.DataFrame(), self._place, as_mapping(tuple(self.of_log)))
         trace = np.concatenate(self.trace_of_event)
         if by_trace:
             self._check_names(np.unique(trace), merge=merge)

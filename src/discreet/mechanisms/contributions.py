@@ -63,21 +63,27 @@ class Contributions:
         weight = (self.times if norm == "l1" else self.times**2).astype(np.float64)
         return np.bincount(self.owner, weights=weight, minlength=variants).astype(np.float64)
 
-    def noisy_counts(
-        self, counts: Ints, bound: int, norm: Norm, noise: CountNoise, source: Randomness
-    ) -> Floats:
-        """The noisy counts when each case's contribution is scaled down to the bound.
+    def bounded(self, bound: int, norm: Norm, variants: int, grid: int) -> Integers:
+        """The entries in steps of 1/grid, each case's vector scaled down to the bound on its own.
 
-        `noise` is that of sensitivity `bound` (l1) or squared sensitivity `bound` (l2). Each case's
-        vector is scaled on its own and every entry rounded down to a multiple of 1/grid, so the
-        norm of what it adds stays within the bound; sum and noise are whole multiples of 1/grid.
+        Every entry is rounded towards zero, so the norm of a case's vector stays within the bound.
         """
-        grid = GRID if noise.deviation < COARSE else 1
-        norms = self.norms(norm, len(counts))
+        norms = self.norms(norm, variants)
         excess = np.maximum(norms / bound, 1.0)
         scale = (1 / excess if norm == "l1" else 1 / np.sqrt(excess)) * _DOWN
         scale[norms <= bound] = 1.0
-        steps = np.floor(self.times * scale[self.owner] * grid).astype(np.int64)
+        return np.floor(self.times * scale[self.owner] * grid).astype(np.int64)
+
+    def noisy_counts(
+        self, counts: Ints, bound: int, norm: Norm, noise: CountNoise, source: Randomness
+    ) -> Floats:
+        """The noisy counts when each case's contribution is bounded.
+
+        `noise` is that of sensitivity `bound` (l1) or squared sensitivity `bound` (l2). Sum and
+        noise are whole multiples of 1/grid.
+        """
+        grid = GRID if noise.deviation < COARSE else 1
+        steps = self.bounded(bound, norm, len(counts), grid)
         total = np.zeros(self.size, dtype=np.int64)
         np.add.at(total, self.key, steps * counts[self.owner])
         factor = grid if noise.kind == "laplace" else grid**2

@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 
@@ -43,7 +44,7 @@ class Parameter:
         if self.choices:
             return ", ".join(self.choices)
         if self.type is tuple:
-            return "a file, or a list of texts"
+            return "texts"
         if self.low is None and self.high is None:
             return "any" if self.type is not bool else "yes or no"
         parts = []
@@ -142,6 +143,7 @@ def parameter(
     )
 
 
+@cache
 def declared(owner: type) -> dict[str, Parameter]:
     """The parameters of a dataclass, in order of declaration."""
     hints = typing.get_type_hints(owner)

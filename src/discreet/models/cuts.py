@@ -105,7 +105,8 @@ def loop_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
     rest = np.flatnonzero(~border)
     if not rest.size or not border.any():
         return None
-    body, redo = list(np.flatnonzero(border)), []
+    body: list[int] = np.flatnonzero(border).tolist()
+    redo: list[int] = []
     for part in _components((edges | edges.T)[np.ix_(rest, rest)]):
         members = rest[part]
         into = edges[:, members]
@@ -122,7 +123,7 @@ def loop_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
         (body if wrong else redo).extend(members.tolist())
     if not redo:
         return None
-    return [sorted(int(i) for i in body), sorted(redo)]
+    return [sorted(body), sorted(redo)]
 
 
 def _components(related: Flags) -> Parts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.models.tree import Tree, TreeError
 
@@ -24,7 +24,7 @@ class TreeDocument:
     tree: Tree | None
     fitness: float | None = None
 
-    suffixes = (".ptml", ".bpmn", ".mmd", ".svg", ".json")
+    suffixes: ClassVar[tuple[str, ...]] = (".ptml", ".bpmn", ".mmd", ".svg", ".json")
 
     @property
     def kind(self) -> str:

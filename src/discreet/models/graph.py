@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +37,7 @@ class Graph:
                 codes = [number[label] for label in sequence]
                 start[codes[0]] += count
                 end[codes[-1]] += count
-                for a, b in zip(codes, codes[1:], strict=False):
+                for a, b in pairwise(codes):
                     follows[a, b] += count
         return cls(labels, follows, start, end)
 
@@ -80,4 +81,3 @@ class Graph:
         follows = np.where(self.follows > share * most[:, None], self.follows, 0)
         start = np.where(self.start >= share * self.start.max(initial=0), self.start, 0)
         return Graph(self.labels, follows, start, self.end)
-

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from discreet.privacy.guarantee import Budget, Part
 
@@ -33,6 +34,7 @@ def zcdp(parts: Iterable[Part], delta: float) -> Budget:
     return Budget(zcdp_epsilon(rho, delta), min(1.0, own + delta))
 
 
+@lru_cache(maxsize=256)
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """An ε such that ρ-zCDP implies (ε, δ)-DP (Canonne, Kane, Steinke 2020, Proposition 12).
 
@@ -63,6 +65,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     return max(0.0, min(at((low + high) / 2), at(grid[best]))) * _UP
 
 
+@lru_cache(maxsize=256)
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """The largest ρ (rounded down) whose conversion stays within (ε, δ)."""
     low, high = 0.0, epsilon

@@ -47,4 +47,5 @@ def absolute_log_difference(
             matrix[: len(inside), -1] = left.lengths[inside] if buffer == "length" else longest
         return matrix
 
-    return transport(source, target, costs, limit=limit)
+    found = transport(source, target, costs, limit=limit)
+    return Transport(float(round(found.cost)), found.exact)  # whole cases, whole edits

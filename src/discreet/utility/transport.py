@@ -46,18 +46,19 @@ def solve(source: Integers, target: Integers, cost: Floats) -> float:
     """
     import ot
 
-    a, b = source.astype(np.float64), target.astype(np.float64)
+    total = int(source.sum())
+    a, b = source / total, target / total  # the solver's tolerances are made for shares
     value, log = ot.emd2(a, b, cost, numItermax=100_000_000, log=True)
     if log["warning"] is not None:
         raise ArithmeticError(f"the transport problem was not solved: {log['warning']}")
     slack = float((cost - log["u"][:, None] - log["v"][None, :]).min())
     gap = float(value - a @ log["u"] - b @ log["v"])
     scale = max(1.0, float(cost.max()))
-    if slack < -1e-7 * scale or abs(gap) > 1e-7 * scale * a.sum():
+    if slack < -1e-7 * scale or abs(gap) > 1e-7 * scale:
         raise ArithmeticError(
             f"the transport problem was not solved to optimality (slack {slack:g}, gap {gap:g})"
         )
-    return float(value)
+    return float(value) * total
 
 
 Block = tuple[Integers, Integers, Integers, Integers]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from discreet.log.instants import SECOND
 from discreet.log.variants import Ints
-from discreet.mechanisms.amun.sampling import Floats, choose_by_row, fractions, shrunk
+from discreet.mechanisms.amun.sampling import Floats, choose_by_row, fractions, shrunk, significant
 from discreet.mechanisms.amun.spending import GapsSpending
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Integers, Randomness
@@ -100,7 +99,7 @@ def _within_range(row: Floats, counts: Floats, scale: float) -> Floats:
 
     Otherwise a little noise at the far end would invent steps that take decades.
     """
-    found = np.flatnonzero(counts[0] > scale * math.log(2 * BINS))
+    found = np.flatnonzero(significant(counts[0], scale))
     if not len(found):
         return row
     kept = np.zeros_like(row)

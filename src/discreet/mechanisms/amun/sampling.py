@@ -35,12 +35,27 @@ def choose_by_row(weights: Floats, rows: Integers, source: Randomness) -> Intege
     return chosen
 
 
-def significant(counts: Floats, scale: float) -> Floats:
-    """Noisy counts with those set to zero that the noise alone may have made.
+def significant(counts: Floats, scale: float) -> npt.NDArray[np.bool_]:
+    """Which noisy counts the noise alone hardly made.
 
-    Noise of this scale passes scale·ln(2·cells) in about a quarter of a cell on average.
+    Laplace noise passes scale·ln(50·cells) in any of the cells once in a hundred times.
     """
-    return np.where(counts > scale * math.log(2 * len(counts)), counts, 0.0)
+    return counts > scale * math.log(50 * counts.size)
+
+
+def projected(counts: Floats) -> Floats:
+    """The nearest nonnegative counts of the same total: what the noise added, it takes away again.
+
+    Clipping alone would keep what the noise added to empty cells and raise the total. All zero
+    if the total is not positive.
+    """
+    total = counts.sum()
+    if total <= 0:
+        return np.zeros_like(counts)
+    falling = -np.sort(-counts)
+    excess = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
+    cut = excess[np.flatnonzero(falling > excess)[-1]]
+    return np.asarray(np.maximum(counts - cut, 0.0))
 
 
 def shrunk(counts: Floats, scale: float, parent: Floats) -> Floats:

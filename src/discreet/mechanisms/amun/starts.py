@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK
-from discreet.mechanisms.amun.sampling import Floats, choose, fractions, significant
+from discreet.mechanisms.amun.sampling import Floats, choose, fractions, projected, significant
 from discreet.mechanisms.amun.spending import StartsSpending
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Integers, Randomness
@@ -18,6 +18,10 @@ from discreet.privacy.randomness import Integers, Randomness
 DEPTH = 12
 """The public stretch has 2**DEPTH weeks, from 29 December 1969 to June 2048; what lies outside
 counts at its edge."""
+
+NARROW = 32
+"""Weeks. A wider part was left whole because few cases are in it: it counts only if its own count
+says otherwise, so that noise does not spread cases over decades."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +47,14 @@ class Halving:
     """
 
     epsilon: float
+    depth: int = DEPTH
 
-    @cached_property
+    @property
     def rate(self) -> Fraction:
         """The largest rate found whose cost stays within epsilon."""
-        low, high = 0.0, min(self.epsilon, 300.0)
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if cost(middle) <= self.epsilon else (low, middle)
-        return Fraction(low)
+        return Fraction(_largest_rate(self.epsilon, self.depth))
 
-    @cached_property
+    @property
     def step(self) -> int:
         """What each depth takes off the score: t."""
         return step(float(self.rate))
@@ -61,13 +62,14 @@ class Halving:
     def parts(self, weeks: Integers, source: Randomness) -> Integers:
         """The first weeks of the parts, in order; `weeks` are those in which cases start."""
         ordered = np.sort(weeks)
+        rate, t = self.rate, self.step
         done = [np.zeros(0, dtype=np.int64)]
         open_parts = np.zeros(1, dtype=np.int64)
-        for depth in range(DEPTH):
-            width = 1 << DEPTH - depth
+        for depth in range(self.depth):
+            width = 1 << self.depth - depth
             edges = np.searchsorted(ordered, [open_parts, open_parts + width])
-            score = np.maximum(-self.step, edges[1] - edges[0] - depth * self.step)
-            halved = score + discrete_laplace(1 / self.rate, len(open_parts), source) > 0
+            score = np.maximum(-t, edges[1] - edges[0] - depth * t)
+            halved = score + discrete_laplace(1 / rate, len(open_parts), source) > 0
             done.append(open_parts[~halved])
             open_parts = np.concatenate(
                 [open_parts[halved], open_parts[halved] + width // 2]
@@ -80,10 +82,19 @@ def step(rate: float) -> int:
     return max(1, math.ceil(1 / (3 * rate)))
 
 
-def cost(rate: float) -> float:
+@lru_cache(maxsize=64)
+def _largest_rate(epsilon: float, depth: int) -> float:
+    low, high = 0.0, min(epsilon, 300.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if cost(middle, depth) <= epsilon else (low, middle)
+    return low
+
+
+def cost(rate: float, depth: int) -> float:
     """The epsilon of a rate, rounded up: the sum in `Halving`'s proof."""
     t = step(rate)
-    scores = 1 + t * np.arange(-1, DEPTH - 1, dtype=np.float64)
+    scores = 1 + t * np.arange(-1, depth - 1, dtype=np.float64)
     before = np.exp(-rate * np.maximum(scores - 1, 0))
     gains = np.log1p(before * -math.expm1(-rate) / (1 + math.exp(-rate) - before))
     return float(np.where(scores <= 1, rate, gains).sum()) * (1 + 1e-9)
@@ -105,12 +116,14 @@ class Starts:
         weeks = np.clip(since // WEEK, 0, (1 << DEPTH) - 1)
         parts = Halving(spending.halving).parts(weeks, source)
         part_of = np.searchsorted(parts, weeks, side="right") - 1
+        width = np.diff(np.append(parts, 1 << DEPTH))
         counts, scale = _noisy(part_of, len(parts), spending.counting, source)
+        likely = (width <= NARROW) | significant(counts, scale)
         return cls(
             parts=parts,
-            part_counts=significant(counts, scale),
-            weekdays=_noisy(since // DAY % 7, 7, spending.weekdays, source)[0].clip(min=0),
-            hours=_noisy(since // HOUR % 24, 24, spending.hours, source)[0].clip(min=0),
+            part_counts=projected(np.where(likely, counts, 0.0)),
+            weekdays=projected(_noisy(since // DAY % 7, 7, spending.weekdays, source)[0]),
+            hours=projected(_noisy(since // HOUR % 24, 24, spending.hours, source)[0]),
         )
 
     def draw(self, size: int, source: Randomness) -> Integers:

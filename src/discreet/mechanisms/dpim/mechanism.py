@@ -74,6 +74,7 @@ class DPIM(Mechanism):
     summary: ClassVar[str] = "a process tree, discovered from noisy directly-follows counts"
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "process tree"
+    suffixes: ClassVar[tuple[str, ...]] = TreeDocument.suffixes
 
     delta: float = parameter(
         1e-6,
@@ -256,12 +257,15 @@ class DPIM(Mechanism):
     def _notes(self) -> tuple[str, ...]:
         notes = ["activities that the noise drowns are not in the tree"]
         if not self.sampled:
+            notes.append("a tree that allows everything means that the noise hid all structure")
             spending = plan(self.case_budget, self.shares, self.max_pairs)
             notes.append(
                 f"the noise on each pair has a standard deviation of "
                 f"{spending.graph.deviation / 10_000:.1f} cases"
             )
-        notes.append(f"a tree is released only if its noisy fitness is at least {self.min_fitness:g}")
+        notes.append(
+            f"a tree is released only if its noisy fitness is at least {self.min_fitness:g}"
+        )
         return tuple(notes)
 
     def advice(self, log: EventLog) -> list[str]:

@@ -70,12 +70,11 @@ class Sampler:
             )
         noisy = np.zeros(flat.size)
         noisy[chosen] = flat[chosen] + discrete_laplace(scale, n, source)
-        member = np.zeros(flat.size, dtype=bool)
-        member[chosen] = True
+        member = np.zeros(counts.shape, dtype=bool)
+        member.flat[chosen] = True
         margin = SIGNIFICANT * float(scale)
         if not self.published:
-            member &= noisy > 0
-        member = member.reshape(counts.shape)
+            member &= noisy.reshape(counts.shape) > 0
         member[-1, -1] = False
         reader = _EndReader(self, cases, source)
         return Build(cases.labels, member, noisy.reshape(counts.shape), margin, reader).tree()

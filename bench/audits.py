@@ -1,0 +1,48 @@
+"""Releases per second and mechanism: one by one, and through the batched path that audits use."""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter
+
+from discreet.audits.neighbours import pair
+from discreet.audits.plans import all_plans
+from discreet.audits.sampling import batched, releases
+from discreet.mechanisms.base import Mechanism
+
+SECONDS = 0.5
+
+
+def per_second(mechanism: Mechanism, seconds: float, *, many: bool) -> float:
+    """Time releases of the smaller log of the mechanism's first pair, after a first one."""
+    relation = mechanism.guarantee().neighbours
+    log = pair("second case" if relation == "add-remove" else "swap: other order").logs[0]
+    mechanism.release(log)
+    done, size, begin = 0, 1, perf_counter()
+    while (took := perf_counter() - begin) < seconds:
+        if many:
+            releases(mechanism, log, size)
+        else:
+            for _ in range(size):
+                mechanism.release(log)
+        done += size
+        size = min(2 * size, 10_000)
+    return done / took
+
+
+def main(seconds: float = SECONDS) -> None:
+    """Print one line per mechanism and parameters."""
+    print(f"{'releases per second':<66}{'release':>9}{'batched':>9}{'ratio':>7}")
+    for plan in all_plans():
+        mechanism = plan.build(pair("second case"))
+        one = per_second(mechanism, seconds, many=False)
+        title = f"{plan.mechanism} {' '.join(map(str, plan.parameters.values()))}"[:64]
+        if batched(mechanism):
+            many = per_second(mechanism, seconds, many=True)
+            print(f"{title:<66}{one:>9,.0f}{many:>9,.0f}{many / one:>7.1f}")
+        else:
+            print(f"{title:<66}{one:>9,.0f}")
+
+
+if __name__ == "__main__":
+    main(*map(float, sys.argv[1:]))

@@ -1,0 +1,180 @@
+"""The mechanism: what it asks of the log, in which order, and why that is private."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.alphabet import (
+    alphabet_parameter,
+    alphabet_status,
+    checked_alphabet,
+    labels_of,
+    outside_advice,
+    projected,
+)
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.headtail.tail import Tail
+from discreet.mechanisms.headtail.votes import Estimate
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.partition import LARGEST_EPSILON, select
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.reserved import ReservedSelection
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+LOOK = 0.04
+"""Share of epsilon for the first look: how much of the log a head would cover."""
+
+RESERVE = 0.65
+"""Part of epsilon that the cases keep which the head does not show."""
+
+HEAD_DELTA = 0.8
+"""Part of delta for the head; the rest is for the n-grams of the hidden cases."""
+
+COVERED = 1 / 4
+"""A head that surely (two deviations) covers less than this part of the log is not looked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadTail(Mechanism):
+    """Frequent variants as they are, sequences that stand for the rest, and a vote on both.
+
+    1. *Look.* With t the threshold of the selection, a public number: the noisy sums over the
+       variants of max(0, n − t) and of min(n, t).
+    2. *Head.* If these do not rule out that a head covers a quarter of the log: variants by
+       partition selection with a reserve (`privacy/reserved.py`).
+    3. *Candidates.* Where the head shows little or the hidden cases are many: the hidden cases'
+       noisy lengths, activities and n-grams, and samples of the chain they make. Otherwise only
+       their noisy number, and recombinations of the head.
+    4. *Support.* A few hundred central candidates by greedy k-median.
+    5. *Votes.* Every hidden case votes for the nearest element of head and support; the noisy
+       votes are brought to nonnegative numbers of the right sum.
+
+    Neighbours: one case more or less. Proof of (ε, δ).
+
+    Look. A case raises one of the two sums by one (the first if its variant had t cases or
+    more), so with discrete Laplace noise of scale 1/ε₀ they are ε₀-DP. The rest must be
+    (ε − ε₀, δ)-DP for every value of the look; then basic composition, which is valid
+    adaptively, gives (ε, δ).
+
+    Without a head every case is hidden, and the tail below gets (ε₂, δ₂) = (ε − ε₀, δ). With a
+    head, ε₂ = .65(ε − ε₀) and δ₂ = .2δ: `ReservedSelection` proves that a selection at
+    (ε − ε₀, .8δ) followed by any (ε₂, δ₂)-DP reading of the hidden cases, chosen after the head
+    was seen, is (ε − ε₀, δ)-DP, because a case pays for being shown or for being hidden.
+
+    Tail, (ε₂, δ₂)-DP on the hidden cases, by basic composition of
+    - the size or the histogram of lengths: a case changes one count by one; discrete Laplace;
+    - the votes, likewise: for a released support the nearest element depends on the case only,
+      ties going to the first;
+    - n-grams, if any. Tables of single activities, pairs, triples and quadruples; a case adds to
+      each a vector whose squared L2 norm is at most B, scaled and rounded down case by case
+      (`Contributions`); B is chosen from the noisy lengths. Discrete Gaussian noise of variance
+      B/(2ρᵢ) makes table i ρᵢ-zCDP (Canonne, Kane, Steinke 2020), also if its contexts were
+      chosen by the noisy tables before it; Σρᵢ = ρ converts to (ε′, .8δ′). Without a public
+      alphabet an activity is named if the head shows it or its noisy count passes a threshold.
+      Activities that only one case has pass with probability at most .2δ′ altogether, and given
+      that none does the two outputs are as if they did not exist: .2δ′-approximate zCDP.
+      Activities that are not named are cut out of each case before the next table.
+    With δ = 0 there is no head, the alphabet is public and the tables have Laplace noise with an
+    L1 bound. Choice of mode, candidates, support and sums read released numbers only.
+
+    With a public alphabet every case is first mapped to that alphabet on its own, which keeps
+    neighbours neighbours.
+    """
+
+    name: ClassVar[str] = "headtail"
+    summary: ClassVar[str] = "frequent variants, sequences that stand for the rest, votes on both"
+    paper: ClassVar[str] = "this library"
+    returns: ClassVar[str] = "variants"
+
+    delta: float = parameter(
+        1e-6,
+        "probability of an exception from epsilon; keep it far below 1/cases. 0 needs an alphabet",
+        low=0,
+        high=1,
+        open_high=True,
+    )
+    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.alphabet is not None:
+            object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
+        elif self.delta == 0:
+            raise ParameterError(
+                "with delta = 0 no activity of the log may be shown unless the list of activities "
+                "is public: give --alphabet FILE, or a small delta such as 1e-6"
+            )
+
+    def _guarantee(self, budget: Budget) -> Guarantee:
+        status, conditions = ("proved", ()) if self.alphabet is None else alphabet_status(self.alphabet)
+        return Guarantee(
+            status=status,
+            claimed=budget,
+            holds=budget,
+            reason="A case is counted once at the first look. Then its variant is shown with a "
+            "noisy count, or the case is hidden and adds a bounded amount to noisy n-grams and one "
+            "vote; it pays for one of the two only.",
+            conditions=conditions,
+            parts=(
+                Part("first look", budget.share(LOOK, 0).epsilon),
+                Part("head and tail", budget.share(1 - LOOK, 0).epsilon, budget.delta),
+            ),
+            composition="basic, adaptive; head and tail jointly",
+        )
+
+    @cached_property
+    def _budgets(self) -> tuple[float, Budget]:
+        """What the look costs, and what is left for head and tail."""
+        usable = min(self.case_budget.epsilon, LARGEST_EPSILON)
+        budget = Budget(usable, self.case_budget.delta)
+        return budget.share(LOOK, 0).epsilon, budget.share(1 - LOOK, 1)
+
+    @cached_property
+    def _selection(self) -> ReservedSelection | None:
+        _, rest = self._budgets
+        if rest.delta == 0:
+            return None
+        return ReservedSelection(rest.epsilon, rest.delta * HEAD_DELTA, rest.epsilon * RESERVE)
+
+    def _notes(self) -> tuple[str, ...]:
+        return ("some sequences are invented: they stand for cases that were too rare to show",)
+
+    def advice(self, log: EventLog) -> list[str]:
+        """Warnings for the holder of the log; see the base class."""
+        return super().advice(log) + outside_advice(log.variants, self.alphabet)
+
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+        cases = log.variants
+        if self.alphabet is not None:
+            cases = projected(cases, labels_of(self.alphabet, cases))
+        cost, rest = self._budgets
+        high, low = self._look(cases, cost, source)
+        deviation = math.sqrt(2) / cost
+        about = Estimate(high + low, math.sqrt(2) * deviation)
+        tail = Tail(rest, public=self.alphabet is not None)
+        if self._selection is None or high + 2 * deviation < COVERED * (high + low):
+            return tail.release(Variants.empty(cases.activities), cases, about, source)
+        shown, counts = select(self._selection, cases.counts, source)
+        head = cases.take(shown, counts)
+        hidden = cases.take(np.setdiff1d(np.arange(len(cases)), shown))
+        noise = self._selection.deviation * math.sqrt(len(shown))
+        about = Estimate(about.value - head.cases, math.hypot(about.deviation, noise))
+        tail = Tail(rest.share(RESERVE, 1 - HEAD_DELTA), public=self.alphabet is not None)
+        return tail.release(head, hidden, about, source)
+
+    def _look(self, cases: Variants, epsilon: float, source: Randomness) -> tuple[int, int]:
+        """Noisy numbers of cases beyond the selection's threshold, and up to it."""
+        threshold = self._selection.threshold if self._selection else 0
+        beyond = int(np.maximum(cases.counts - threshold, 0).sum())
+        noise = discrete_laplace(1 / epsilon, 2, source)
+        return beyond + int(noise[0]), cases.cases - beyond + int(noise[1])

@@ -1,0 +1,234 @@
+"""Noisy n-grams of the cases, and the Markov chain that they make.
+
+The only other thing here that reads the log is the histogram of lengths. What each step costs
+is given by the caller; the proof is in `mechanism.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from discreet.log.follows import pairs
+from discreet.log.variants import Variants
+from discreet.mechanisms.contributions import Contributions, Norm
+from discreet.mechanisms.count_noise import CountNoise
+from discreet.mechanisms.headtail.candidates import Chain, Floats, Integers
+from discreet.mechanisms.headtail.votes import Estimate
+from discreet.privacy.accounting import zcdp_rho
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.randomness import Randomness
+
+BUCKETS = 9
+"""Lengths 1, 2, 3–4, 5–8, …, 129 and more."""
+
+LABELS = 64
+"""Activities of a case that may be found through it, if the alphabet is not public."""
+
+UNSEEN = 0.2
+"""Part of delta for showing an activity that only one case has."""
+
+SHARES = ((0.15, 0.85), (0.15, 0.5, 0.35), (0.15, 0.40, 0.25, 0.20))
+"""Of the n-grams' budget: single activities, pairs, triples, quadruples."""
+
+REACH = (8.0, 40.0)
+"""How far an activity must stand out from the noise for triples, and for quadruples."""
+
+OPEN = 5.0
+"""A context is opened if its noisy count exceeds so many deviations of the noise."""
+
+ZERO = 2.0
+"""Counts below so many deviations are taken as noise."""
+
+SMOOTH = (0.3, 10.0)
+"""Weight of the shorter context, in deviations: for pairs, and for longer ones."""
+
+SHARPEN = 1.2
+"""Exponent of the probabilities: likely sequences make better candidates than typical ones."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Noisy numbers of cases by length, in buckets that double."""
+
+    noisy: Integers
+    deviation: float
+
+    @classmethod
+    def of(cls, cases: Variants, epsilon: float, source: Randomness) -> Lengths:
+        """ε-DP: a case is in one bucket."""
+        counts = np.zeros(BUCKETS, dtype=np.int64)
+        np.add.at(counts, _bucket(cases.lengths), cases.counts)
+        noise = discrete_laplace(1 / epsilon, BUCKETS, source)
+        return cls(counts + noise, math.sqrt(2) / epsilon)
+
+    @property
+    def total(self) -> Estimate:
+        """The number of cases."""
+        return Estimate(float(self.noisy.sum()), self.deviation * math.sqrt(BUCKETS))
+
+    @property
+    def likely(self) -> Floats:
+        """The share of each bucket, those below the noise left out."""
+        clear = np.where(self.noisy > self.deviation, self.noisy, 0).astype(np.float64)
+        if not clear.any():
+            clear[3] = 1.0
+        return clear / clear.sum()
+
+    @property
+    def mean(self) -> float:
+        """The mean length, nearly."""
+        return float(self.likely @ np.concatenate([[1.0], 0.75 * 2.0 ** np.arange(1, BUCKETS)]))
+
+    @property
+    def longest(self) -> int:
+        """A length that few cases exceed."""
+        return int(2 ** np.flatnonzero(np.cumsum(self.likely) > 0.97)[0])
+
+    def matched(self, sampled: Variants) -> Variants:
+        """Samples weighted halfway towards these lengths."""
+        bucket = _bucket(sampled.lengths)
+        have = np.bincount(bucket, weights=sampled.counts, minlength=BUCKETS)
+        wanted = np.sqrt(self.likely * sampled.cases / np.maximum(have, 1))[bucket]
+        counts = np.maximum(np.rint(100 * sampled.counts * wanted), 1)
+        return sampled.take(np.arange(len(sampled)), counts.astype(np.int64))
+
+
+def _bucket(lengths: Integers) -> Integers:
+    doubled = np.ceil(np.log2(np.maximum(lengths, 1))).astype(np.int64)
+    return np.minimum(doubled, BUCKETS - 1)
+
+
+@dataclass(frozen=True)
+class NGramNoise:
+    """What the tables of one release may cost, and how much a case may add to each.
+
+    `shares` are the parts of the budget for single activities, pairs, triples, …; `bound` limits
+    what a case adds to a table, as a sum ("l1") or as a sum of squares ("l2").
+    """
+
+    budget: Budget
+    norm: Norm
+    bound: int
+    shares: tuple[float, ...]
+
+    @classmethod
+    def suited(cls, budget: Budget, labels: int, cases: float, length: float) -> NGramNoise:
+        """The longer the contexts that the noise allows for, the more tables.
+
+        Over tables of pairs, cases of some length stand out from Gaussian noise as √(2ρ/length)
+        and from Laplace noise as ε/(√2·length).
+        """
+        gauss = math.sqrt(2 * zcdp_rho(budget.epsilon, budget.delta * (1 - UNSEEN)) / length) if budget.delta else 0.0
+        laplace = budget.epsilon / (math.sqrt(2) * length)
+        reach = cases * length * max(gauss, laplace) / (labels + 1)
+        shares = SHARES[sum(reach > least for least in REACH)]
+        spread = [gauss * math.sqrt(shares[1]), laplace * shares[1]]
+        if spread[0] > spread[1]:
+            return cls(budget, "l2", max(1, round(length / 2 + 1)), shares)
+        return cls(budget, "l1", max(1, round(length + 1)), shares)
+
+    def of(self, order: int) -> CountNoise:
+        """Noise for the contexts of one order."""
+        if self.norm == "l1":
+            return CountNoise.laplace(self.bound, self.budget.epsilon * self.shares[order] * _DOWN)
+        rho = zcdp_rho(self.budget.epsilon, self.budget.delta * (1 - UNSEEN))
+        return CountNoise.gaussian(self.bound, rho * self.shares[order] * _DOWN)
+
+    @property
+    def unseen_threshold(self) -> float:
+        """A count that activities of a single case pass with probability UNSEEN · δ at most.
+
+        Such an activity has a count of at most `bound` (l1) or its root (l2), and a case has at
+        most LABELS of them. Discrete Gaussian noise reaches x no more likely than the continuous
+        one reaches a step of the grid less; discrete Laplace noise with e^(−x/scale) at most.
+        """
+        chance = self.budget.delta * (1 - self.budget.delta) * UNSEEN / LABELS
+        noise = self.of(0)
+        if self.norm == "l1":
+            return (self.bound + 1 - float(noise.size) * math.log(chance)) * (1 + 1e-6)
+        spread = -NormalDist().inv_cdf(chance) * noise.deviation
+        return (math.sqrt(self.bound) + 1 + spread) * (1 + 1e-6)
+
+
+_DOWN = 1 - 2.0**-40
+
+
+def found_activities(
+    cases: Variants, released: set[str], public: bool, noise: NGramNoise, source: Randomness
+) -> dict[str, float]:
+    """Activities that may be named, with noisy counts.
+
+    Those in `released` and, if `public`, all of the cases' alphabet; otherwise those of the
+    others whose noisy count passes a threshold.
+    """
+    owner = np.repeat(np.arange(len(cases)), cases.lengths)
+    given = Contributions.of(owner, cases.codes, len(cases.activities))
+    first = np.searchsorted(given.owner, np.arange(len(cases)))
+    few = np.arange(len(given.owner)) - first[given.owner] < LABELS
+    given = Contributions(given.owner[few], given.key[few], given.times[few], given.size)
+    shown = given.noisy_counts(cases.counts, noise.bound, noise.norm, noise.of(0), source)
+    threshold = -math.inf if public else noise.unseen_threshold
+    return {
+        label: float(count)
+        for label, count in zip(cases.activities, shown, strict=True)
+        if label in released or count > threshold
+    }
+
+
+def learned(
+    cases: Variants, activity_counts: Floats, cases_about: float, noise: NGramNoise, source: Randomness
+) -> Chain:
+    """The chain of noisy pairs, triples and quadruples, each smoothed by the shorter context."""
+    mark = len(cases.activities)
+    base = mark + 1
+    clear = np.where(activity_counts > ZERO * noise.of(0).deviation, activity_counts, 0)
+    lower = np.append(clear if clear.any() else np.ones(mark), max(cases_about, 1.0))
+    shorter: Floats = np.repeat((lower / lower.sum())[None], base, axis=0)
+    source_symbol, target, owner = pairs(cases)
+    contexts = np.arange(base)
+    orders: list[tuple[Integers, Floats]] = []
+    context = source_symbol
+    for order in range(1, len(noise.shares)):
+        if order > 1:
+            # contexts grow to the left: the symbol before, if it is of the same case
+            within = owner[order - 1 :] == owner[: len(owner) - order + 1]
+            context = source_symbol[: len(owner) - order + 1] * base ** (order - 1) + context[1:]
+            grown, next_symbol, of = context[within], target[order - 1 :][within], owner[order - 1 :][within]
+        else:
+            grown, next_symbol, of = context, target, owner
+        place = np.minimum(np.searchsorted(contexts, grown), len(contexts) - 1)
+        known = contexts[place] == grown
+        table = Contributions.of(of[known], place[known] * base + next_symbol[known], len(contexts) * base)
+        deviation = noise.of(order).deviation
+        counts = table.noisy_counts(
+            cases.counts, noise.bound, noise.norm, noise.of(order), source
+        ).reshape(-1, base)
+        weights = np.where(counts > ZERO * deviation, counts, 0)
+        weights += SMOOTH[min(order, 2) - 1] * deviation * shorter
+        weights = (weights / weights.sum(axis=1, keepdims=True)) ** SHARPEN
+        orders.append((contexts, weights / weights.sum(axis=1, keepdims=True)))
+        row, column = np.nonzero(counts > OPEN * deviation)
+        row, column = row[column != mark], column[column != mark]
+        if not len(row):
+            break
+        opened = contexts[row] * base + column
+        sequence = np.argsort(opened)
+        contexts = opened[sequence]
+        shorter = _shorter(orders, contexts, base)
+    return Chain(cases.activities, orders)
+
+
+def _shorter(orders: list[tuple[Integers, Floats]], contexts: Integers, base: int) -> Floats:
+    """For each context the weights of its longest listed ending."""
+    found = orders[0][1][contexts % base]
+    for order, (listed, weights) in enumerate(orders[1:], start=2):
+        ending = contexts % base**order
+        place = np.minimum(np.searchsorted(listed, ending), len(listed) - 1)
+        known = listed[place] == ending
+        found[known] = weights[place[known]]
+    return found

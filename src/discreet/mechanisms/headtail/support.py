@@ -1,0 +1,66 @@
+"""Support: a few central sequences that stand for many candidates. Post-processing only."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.log.variants import Variants
+from discreet.utility.similarity import edit_distances
+
+POOL = 2000
+"""Candidates that are compared with each other, the most frequent ones."""
+
+CELLS = 300
+"""Elements that a support gains at most."""
+
+DROWNED = 0.15
+"""A cell is not worth having if its predicted votes are below this part of the noise's deviation."""
+
+LEAST = 4
+"""Cells that are opened whatever the noise."""
+
+
+def central(candidates: Variants, head: Variants, cases: float, deviation: float) -> Variants:
+    """Candidates that lower the distance of all candidates to the support the most (k-median).
+
+    Greedy, on top of the head. `cases` is how many cases the candidates stand for, `deviation`
+    that of a vote's noise. A gain only falls as the support grows, so old gains bound new ones
+    and few are computed anew.
+    """
+    often = np.sort(np.argsort(-candidates.counts, kind="stable")[:POOL])
+    pool = candidates.take(often)
+    weight = (pool.counts * (max(cases, 1.0) / max(pool.cases, 1))).astype(np.float32)
+    apart = edit_distances(pool, pool).astype(np.float32)
+    left = np.ones(len(pool), dtype=np.float32)
+    if len(head):
+        left = edit_distances(pool, head).min(axis=1).astype(np.float32)
+    return pool.take(np.array(_greedy(apart, weight, left, DROWNED * deviation), dtype=np.int64))
+
+
+def _greedy(
+    apart: npt.NDArray[np.float32],
+    weight: npt.NDArray[np.float32],
+    left: npt.NDArray[np.float32],
+    least_mass: float,
+) -> list[int]:
+    bounds = [
+        (-float(np.maximum(left - row, 0) @ weight), place) for place, row in enumerate(apart)
+    ]
+    heapq.heapify(bounds)
+    chosen: list[int] = []
+    while bounds and len(chosen) < CELLS:
+        _, place = heapq.heappop(bounds)
+        closer = np.maximum(left - apart[place], 0)
+        gain = float(closer @ weight)
+        if bounds and gain < -bounds[0][0] * (1 - 1e-6):
+            heapq.heappush(bounds, (-gain, place))
+            continue
+        mass = float(weight[closer > 0].sum())
+        if gain <= 1e-9 or (len(chosen) >= LEAST and mass < least_mass):
+            break
+        chosen.append(place)
+        left = np.minimum(left, apart[place])
+    return chosen

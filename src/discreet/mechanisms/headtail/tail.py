@@ -1,0 +1,143 @@
+"""The tail: what is said about the cases that the head does not show."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.alphabet import projected
+from discreet.mechanisms.headtail.candidates import recombined
+from discreet.mechanisms.headtail.ngrams import Lengths, NGramNoise, found_activities, learned
+from discreet.mechanisms.headtail.support import central
+from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, whole
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.randomness import Randomness
+
+CLEAR = 4.0
+"""N-grams beside a head are worth it if a pair would on average exceed the noise so many times."""
+
+RARE = 3.0
+"""They are also if the hidden cases are so many times those that the head shows."""
+
+TYPICAL_LABELS = 20
+"""How many activities are expected where the alphabet is not public."""
+
+SIZE = 0.06
+"""Share of epsilon for the number of hidden cases, where no n-grams are asked for."""
+
+LENGTHS, VOTES = 0.05, 0.30
+"""Shares of epsilon for the lengths and for the votes beside n-grams."""
+
+UNDISCLOSED = "(undisclosed)"
+"""The label of events where not one activity could be found privately."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A release of the hidden cases at `budget`, given a released head.
+
+    `public` says whether the activities of the cases are a public alphabet.
+    """
+
+    budget: Budget
+    public: bool
+
+    def release(
+        self, head: Variants, hidden: Variants, about: Estimate, source: Randomness
+    ) -> Variants:
+        """Head and support with the head's counts and the votes of the hidden cases.
+
+        `about` is what is known of the number of hidden cases. Reads `hidden` at a cost of
+        `budget`; the rest is post-processing, its random choices included.
+        """
+        generator = np.random.Generator(np.random.Philox(source.bits(64)))
+        epsilon = self.budget.epsilon
+        if self._worth_ngrams(head, about):
+            lengths = Lengths.of(hidden, self.budget.share(LENGTHS).epsilon, source)
+            about = about.combined(lengths.total)
+            candidates = self._modelled(head, hidden, about, lengths, generator, source)
+            votes = self.budget.share(VOTES).epsilon
+        else:
+            size = self.budget.share(SIZE).epsilon
+            counted = hidden.cases + int(discrete_laplace(1 / size, 1, source)[0])
+            about = about.combined(Estimate(counted, math.sqrt(2) / size))
+            candidates = recombined(head.trimmed(), generator)
+            votes = self.budget.share(1 - SIZE).epsilon
+        return _voted(head, hidden, candidates, about, votes, source)
+
+    def _worth_ngrams(self, head: Variants, about: Estimate) -> bool:
+        """Whether n-grams would find more than the head's own recombinations."""
+        if about.value > RARE * head.cases:
+            return True
+        labels = len(np.unique(head.codes))
+        noise = NGramNoise.suited(self._ngrams, labels, about.value, 1).of(1)
+        return about.value / (labels + 1) ** 2 > CLEAR * noise.deviation
+
+    @property
+    def _ngrams(self) -> Budget:
+        return self.budget.share(1 - LENGTHS - VOTES, 1)
+
+    def _modelled(
+        self,
+        head: Variants,
+        hidden: Variants,
+        about: Estimate,
+        lengths: Lengths,
+        generator: np.random.Generator,
+        source: Randomness,
+    ) -> Variants:
+        """Samples of a chain of noisy n-grams, and recombinations of the head if there is one."""
+        labels = len(hidden.activities) if self.public else TYPICAL_LABELS
+        noise = NGramNoise.suited(self._ngrams, labels, about.value, lengths.mean)
+        known = {hidden.activities[code] for code in np.unique(head.codes)}
+        counts = found_activities(hidden, known, self.public, noise, source)
+        if not counts:
+            return _undisclosed(lengths)
+        chain = learned(
+            projected(hidden, tuple(counts)), np.array(list(counts.values())), about.value, noise, source
+        )
+        samples = lengths.matched(chain.sample(lengths.longest, generator))
+        if not len(head):
+            return samples
+        share = samples.cases / 2
+        again = recombined(head.trimmed(), generator)
+        return Variants.from_counts(
+            [*samples, *((s, round(c * share / again.cases)) for s, c in again)]
+        )
+
+
+def _undisclosed(lengths: Lengths) -> Variants:
+    """As many unnamed events as there are, where nothing else may be said."""
+    weight = np.rint(1000 * lengths.likely).astype(np.int64)
+    return Variants.from_counts(
+        ((UNDISCLOSED,) * 2**bucket, int(weight[bucket])) for bucket in np.flatnonzero(weight)
+    )
+
+
+def _voted(
+    head: Variants,
+    hidden: Variants,
+    candidates: Variants,
+    about: Estimate,
+    epsilon: float,
+    source: Randomness,
+) -> Variants:
+    """Head and central candidates, each with its noisy votes on top of the head's counts."""
+    noise = math.sqrt(2) / epsilon
+    chosen = central(candidates, head, about.value, noise)
+    shown = head.to_dict()
+    support = Variants.from_counts([*shown.items(), *((s, 1) for s, _ in chosen)])
+    votes = noisy_votes(hidden, support, epsilon, source)
+    counted = Estimate(float(votes.sum()), noise * math.sqrt(len(support)))
+    total = about.combined(counted).value
+    mass = onto_simplex(votes.astype(np.float64), total)
+    own = np.array([shown.get(sequence, 0) for sequence, _ in support], dtype=np.float64)
+    counts = whole(mass + own)
+    if not counts.any():
+        counts[int(np.argmax(votes))] = 1
+    present = np.flatnonzero(counts > 0)
+    return support.take(present, counts[present]).trimmed()

@@ -1,0 +1,72 @@
+"""Votes: every case is counted at the nearest element of a released support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.log.variants import Variants
+from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.randomness import Randomness
+from discreet.utility.similarity import edit_distances
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+BLOCK = 4_000_000
+"""Distances held in memory at a time."""
+
+
+def nearest(cases: Variants, support: Variants) -> Integers:
+    """For each variant the nearest element of the support, the first where several are.
+
+    A rule that reads one case and the support only: what a vote may depend on.
+    """
+    rows = max(1, BLOCK // len(support))
+    blocks = [np.arange(a, min(a + rows, len(cases))) for a in range(0, len(cases), rows)]
+    found = [edit_distances(cases.take(block), support).argmin(axis=1) for block in blocks]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+
+def noisy_votes(
+    cases: Variants, support: Variants, epsilon: float, source: Randomness
+) -> Integers:
+    """The votes with discrete Laplace noise: ε-DP, since a case changes one cell by one."""
+    votes = np.zeros(len(support), dtype=np.int64)
+    np.add.at(votes, nearest(cases, support), cases.counts)
+    return votes + discrete_laplace(1 / epsilon, len(support), source)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A noisy number and the standard deviation of its noise."""
+
+    value: float
+    deviation: float
+
+    def combined(self, other: Estimate) -> Estimate:
+        """The mean of both by inverse variance."""
+        mine, others = self.deviation**-2, other.deviation**-2
+        mean = (mine * self.value + others * other.value) / (mine + others)
+        return Estimate(mean, (mine + others) ** -0.5)
+
+
+def onto_simplex(noisy: Floats, total: float) -> Floats:
+    """The nearest nonnegative numbers with this sum: every cell gives up the same amount."""
+    if total <= 0:
+        return np.zeros_like(noisy)
+    falling = np.sort(noisy)[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, len(noisy) + 1)
+    shift = excess[np.flatnonzero(falling > excess)[-1]]
+    return np.maximum(noisy - shift, 0.0)
+
+
+def whole(weights: Floats) -> Integers:
+    """Whole numbers that differ from these by less than one and have the rounded sum."""
+    floor = np.floor(weights)
+    missing = round(float(weights.sum())) - int(floor.sum())
+    counts = floor.astype(np.int64)
+    counts[np.argsort(floor - weights, kind="stable")[:missing]] += 1
+    return counts

@@ -1,0 +1,67 @@
+"""Choosing events and training distinguishers: they find what is there, and only help to find."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.audits.distinguisher import train
+from discreet.audits.events import Event, choose_event
+
+RANDOM = np.random.default_rng(1)
+
+
+def test_the_telling_column_value_and_direction_are_found() -> None:
+    left = RANDOM.integers(0, 10, (4000, 5)).astype(float)
+    right = RANDOM.integers(0, 10, (4000, 5)).astype(float)
+    right[:2000, 3] = 17
+    score, event = choose_event(left, right, 0.0)
+    assert event.column == 3
+    assert event.likelier == 1
+    assert score > 3
+    assert event.hits(right) == 2000
+    assert event.hits(left) == 0
+    assert event.describe(list("abcde")).startswith("d ")
+    score, event = choose_event(right, left, 0.0)
+    assert event.likelier == 0
+
+
+def test_a_single_value_can_be_the_event() -> None:
+    left, right = (RANDOM.integers(0, 9, (4000, 1)).astype(float) for _ in range(2))
+    right[:1500] = 4
+    _, event = choose_event(left, right, 0.0)
+    assert event == Event(0, "=", 4.0, 1)
+
+
+def test_delta_forgives_rare_events() -> None:
+    left = np.zeros((4000, 2))
+    right = np.zeros((4000, 2))
+    right[:200, 0] = 1
+    assert choose_event(left, right, 0.0)[0] > 1
+    assert choose_event(left, right, 0.06)[0] <= 0
+
+
+def test_constant_columns_and_fine_scales_are_no_trouble() -> None:
+    left, right = np.ones((500, 3)), np.ones((500, 3))
+    assert choose_event(left, right, 0.0)[0] == -np.inf
+    left[:, 1], right[:, 1] = RANDOM.normal(0, 1, 500), RANDOM.normal(3, 1, 500)
+    score, event = choose_event(left, right, 0.0)
+    assert event.column == 1
+    assert score > 1
+
+
+def test_a_distinguisher_sees_what_no_single_column_shows() -> None:
+    """Three columns with an advantage each: together they tell about three times as much."""
+    left = RANDOM.integers(0, 4, (8000, 3)).astype(float)
+    right = np.minimum(left + RANDOM.integers(0, 2, (8000, 3)), 3)
+    scorer = train(left[:4000], right[:4000])
+    single = choose_event(left[4000:], right[4000:], 0.0)[0]
+    scores = [scorer.score(part[4000:])[:, None] for part in (left, right)]
+    assert choose_event(scores[0], scores[1], 0.0)[0] > 1.5 * single
+
+
+def test_constant_features_do_not_disturb_a_distinguisher() -> None:
+    left, right = np.zeros((100, 2)), np.zeros((100, 2))
+    right[:, 1] = 1
+    scorer = train(left, right)
+    assert scorer.score(right).min() > scorer.score(left).max()
+    assert np.isfinite(scorer.score(np.full((1, 2), 1e30))).all()

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+from discreet.log.samples import sample_log
+from discreet.log.writing import write_log
+from discreet.mechanisms.parameters import ParameterError
+from discreet.mechanisms.registry import mechanism
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log and a release of it."""
+    path = tmp_path_factory.mktemp("logs")
+    log = sample_log("hospital", cases=300, seed=3)
+    write_log(log, path / "log.xes")
+    mechanism("travas", epsilon=2, delta=1e-3).release(log, insecure_seed=1).write(path / "out.xes")
+    return path
+
+
+def invoke(*arguments: object) -> str:
+    done = runner.invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_evaluate_as_json(folder: Path) -> None:
+    arguments = ("evaluate", folder / "log.xes", folder / "out.xes", "-m", "similarity", "--json")
+    body = json.loads(invoke(*arguments))
+    assert "not for publication" in body["warning"]
+    (figure,) = body["figures"]
+    assert figure["name"] == "similarity"
+    assert 0 < figure["value"] <= 1
+    assert 0 < figure["reference"] < 1
+
+
+def test_evaluate_as_a_table(folder: Path) -> None:
+    shown = invoke(
+        "evaluate", folder / "log.xes", folder / "out.xes", "-m", "size", "-m", "follows"
+    )
+    assert "size_ratio" in shown
+    assert "follows_total_variation" in shown
+
+
+def test_evaluate_refuses_unknown_measures(folder: Path) -> None:
+    with pytest.raises(ParameterError, match="unknown measure beauty"):
+        invoke("evaluate", folder / "log.xes", folder / "out.xes", "-m", "beauty")
+
+
+def test_compare_ranks_and_says_who_could_not_run(folder: Path) -> None:
+    arguments = ("compare", folder / "log.xes", "--epsilon", 1, "--delta", "1e-3")
+    names = ("-m", "travas", "-m", "utravas", "-m", "laplace")
+    body = json.loads(invoke(*arguments, *names, "--json"))
+    assert "costs" in body["cost"] or "not covered" in body["cost"]
+    assert 0 < body["ceiling"] < 1
+    found = {one["name"]: one for one in body["mechanisms"]}
+    assert found["travas"]["status"] == "proved"
+    assert found["travas"]["figures"]["similarity"] > 0
+    assert "alphabet" in found["laplace"]["problem"]
+    shown = invoke(*arguments, *names)
+    assert "█" in shown
+
+
+def test_compare_passes_public_inputs_on(folder: Path) -> None:
+    arguments = ("compare", folder / "log.xes", "-m", "laplace", "--alphabet", "from-log", "--json")
+    (one,) = json.loads(invoke(*arguments))["mechanisms"]
+    assert one["problem"] == ""
+    assert one["status"] == "conditional"
+
+
+def test_compare_privately(folder: Path) -> None:
+    target = folder / "chosen.xes"
+    arguments = ("compare", folder / "log.xes", "--epsilon", 2, "--delta", "1e-3", "--private")
+    with pytest.raises(ParameterError, match="--output"):
+        invoke(*arguments)
+    body = json.loads(invoke(*arguments, "-o", target, "--json"))
+    assert body["certificate"]["mechanism"] == "choice"
+    assert body["certificate"]["guarantee"]["holds"] == {"epsilon": 2.0, "delta": 1e-3}
+    assert target.is_file()
+
+
+def test_bench_without_a_plan_needs_a_log_and_a_mechanism(folder: Path) -> None:
+    with pytest.raises(ParameterError, match="--log"):
+        invoke("bench", "-m", "travas")
+
+
+def test_bench_lists_its_plans() -> None:
+    assert "papers/travas" in invoke("bench", "--plans")
+
+
+def test_a_reduced_paper_plan_with_what_is_missing_named(
+    real_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One cell of Figure 2 of paper 002, twice, on the real log."""
+    from discreet.mechanisms import registry
+
+    entries = {k: v for k, v in registry._entries().items() if k == "travas"}
+    monkeypatch.setattr(registry, "_entries", lambda: entries)
+    options = ("--log", "Sepsis", "--epsilon", 1, "--delta", 0.1, "--repetitions", 2)
+    body = json.loads(
+        invoke("bench", "papers/travas", "--logs", real_logs, "-o", tmp_path, *options, "--json")
+    )
+    found = {one["mechanism"]: one for one in body["settings"]}
+    assert found["travas"]["means"]["similarity"] == pytest.approx(0.730, abs=0.05)
+    assert found["travas"]["means"]["absolute_difference_published"] == pytest.approx(
+        1.3e5, rel=0.15
+    )
+    assert found["ceiling"]["means"]["similarity"] == pytest.approx(0.805, abs=0.03)
+    assert found["original"]["means"]["similarity"] == 1.0
+    page = (tmp_path / "report.html").read_text()
+    assert "<b>sacofa</b> is not installed" in page
+    assert "<b>laplace</b> is not installed" in page
+    assert "002 Fig. 2" in page

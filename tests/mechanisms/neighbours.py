@@ -1,0 +1,48 @@
+"""A first simple audit: how often an event happens on two neighbouring logs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+
+from scipy.stats import beta
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.base import Mechanism
+from discreet.privacy.randomness import Randomness
+
+MISTAKE = 1e-7
+"""The chance that a bound is wrong."""
+
+
+@dataclass(frozen=True)
+class Small:
+    """A log that is only its variants."""
+
+    counts: dict[tuple[str, ...], int]
+
+    @cached_property
+    def variants(self) -> Variants:
+        return Variants.from_counts(self.counts)
+
+
+def loss_at_least(
+    mechanism: Mechanism,
+    log_: dict[tuple[str, ...], int],
+    case: tuple[str, ...],
+    event: Callable[[object], bool],
+    runs: int,
+) -> float:
+    """A lower bound (wrong with probability 2·MISTAKE) on ln P[event | case] / P[event | not]."""
+    more = dict(log_)
+    more[case] = more.get(case, 0) + 1
+    source = Randomness.system()
+    hits = [
+        sum(event(mechanism._draw(Small(counts), source)) for _ in range(runs))  # type: ignore[arg-type]
+        for counts in (log_, more)
+    ]
+    if hits[1] == 0:
+        return float("-inf")
+    highest = float(beta.isf(MISTAKE, hits[0] + 1, runs - hits[0])) if hits[0] < runs else 1.0
+    lowest = float(beta.isf(1 - MISTAKE, hits[1], runs - hits[1] + 1))
+    return log(lowest / highest)

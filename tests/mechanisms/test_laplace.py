@@ -1,0 +1,140 @@
+import math
+from pathlib import Path
+
+import pytest
+
+from discreet.certificate import check_certificate
+from discreet.log.reading import read_log
+from discreet.log.samples import sample_log
+from discreet.mechanisms.laplace import (
+    LENGTH_SHARE,
+    Laplace,
+    best_form,
+    level_noise,
+    refuse_explosion,
+)
+from discreet.mechanisms.parameters import ParameterError
+from discreet.mechanisms.prefix_tree import PrefixTree
+from discreet.privacy.guarantee import Budget
+from discreet.utility.similarity import relative_log_similarity
+from tests.mechanisms.neighbours import loss_at_least
+
+LABELS = ("a", "b")
+BASE = {("b",): 5}
+CASE = ("a", "a", "a")
+
+
+def shows_case(released: object) -> bool:
+    return CASE in released.to_dict()  # type: ignore[attr-defined]
+
+
+def test_strict_promises_exactly_the_budget() -> None:
+    promise = Laplace(epsilon=0.7, delta=1e-7, alphabet=LABELS).guarantee()
+    assert promise.status == "proved"
+    assert promise.holds == Budget(0.7, 1e-7)
+    assert sum(part.epsilon for part in promise.parts) <= 0.7
+    assert sum(part.delta for part in promise.parts) <= 1e-7
+    assert [part.name for part in promise.parts] == ["histogram of lengths", "prefix tree"]
+    assert promise.parts[0].epsilon == pytest.approx(LENGTH_SHARE * 0.7)
+    fixed = Laplace(epsilon=0.7, alphabet=LABELS, max_length=4).guarantee()
+    assert [part.epsilon for part in fixed.parts] == [0.7]
+
+
+def test_published_promises_the_number_of_levels_times_epsilon() -> None:
+    promise = Laplace(fidelity="published", epsilon=1, max_length=23).guarantee()
+    assert promise.status == "refuted"
+    assert promise.claimed == Budget(1.0)
+    assert promise.holds == Budget(23.0)
+    assert not promise.private
+    people = Laplace(
+        fidelity="published", epsilon=1, max_length=23, cases_per_individual=2
+    ).guarantee()
+    assert people.holds is not None
+    assert people.holds.epsilon == pytest.approx(23, rel=1e-9)
+
+
+def test_bad_parameters_are_refused() -> None:
+    with pytest.raises(ParameterError, match="max_length"):
+        Laplace(fidelity="published")
+    with pytest.raises(ParameterError, match="delta above 0"):
+        Laplace(alphabet=LABELS, form="gaussian")
+    tree = PrefixTree(sample_log("hospital", cases=20, seed=1).variants)
+    tree.open = tree.open.repeat(1_000_000)
+    with pytest.raises(ParameterError, match="min_count"):
+        refuse_explosion(tree)
+
+
+def test_published_costs_more_than_it_claims() -> None:
+    published = Laplace(fidelity="published", epsilon=1, max_length=3, min_count=1, alphabet=LABELS)
+    loss = loss_at_least(published, BASE, CASE, shows_case, 800)
+    assert 1 < loss <= 3
+
+
+@pytest.mark.parametrize("form", ["levels", "privtree", "gaussian"])
+def test_strict_is_not_contradicted_by_the_same_event(form: str) -> None:
+    strict = Laplace(
+        epsilon=1,
+        delta=1e-6 if form == "gaussian" else 0,
+        max_length=3,
+        min_count=1,
+        alphabet=LABELS,
+        form=form,  # type: ignore[arg-type]
+    )
+    assert loss_at_least(strict, BASE, CASE, shows_case, 400) <= 1
+
+
+def test_the_form_is_chosen_by_public_facts() -> None:
+    assert best_form(Budget(1.0), 20, 10) == "privtree"
+    assert best_form(Budget(1.0), 2, 5000) == "levels"
+    assert best_form(Budget(1.0, 1e-6), 20, 500) == "gaussian"
+    assert level_noise("levels", Budget(0.5), 7).size == 14
+    gaussian = level_noise("gaussian", Budget(1.0, 1e-6), 8)
+    assert gaussian.deviation == pytest.approx(math.sqrt(8) * 5.0, rel=0.1)
+
+
+@pytest.mark.parametrize("form", ["levels", "gaussian", "privtree"])
+def test_a_large_log_keeps_its_frequent_variants(form: str) -> None:
+    log = sample_log("hospital", cases=3000, seed=1)
+    chosen = Laplace(
+        epsilon=20,
+        delta=1e-6,
+        alphabet=log.activities,
+        form=form,
+        max_length=40,  # type: ignore[arg-type]
+    )
+    released = chosen.release(log).artefact
+    assert relative_log_similarity(log.variants, released) > 0.7
+    assert abs(released.cases - log.cases) < 0.05 * log.cases
+
+
+def test_an_empty_tree_is_a_valid_release(tmp_path: Path) -> None:
+    log = sample_log("hospital", cases=30, seed=1)
+    chosen = Laplace(epsilon=0.01, alphabet=log.activities, form="levels", min_count=10**9)
+    release = chosen.release(log)
+    assert len(release.artefact) == 0
+    assert "empty" in release.describe()
+    release.write(tmp_path / "empty.xes")
+    _, findings = check_certificate(tmp_path / "empty.xes")
+    assert all(finding.outcome == "holds" for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("file", "length", "least", "similarity"),
+    [("Sepsis.xes.gz", 23, 4, 0.63), ("BPIC2013_incidents.xes.gz", 25, 8, 0.86)],
+)
+def test_published_reproduces_the_authors_code(
+    file: str, length: int, least: int, similarity: float, real_logs: Path
+) -> None:
+    log = read_log(real_logs / file)
+    chosen = Laplace(fidelity="published", epsilon=1, max_length=length, min_count=least)
+    found = [relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(3)]
+    assert sum(found) / 3 == pytest.approx(similarity, abs=0.04)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1, 10])
+def test_no_budget_makes_a_real_log_explode(epsilon: float, small_real_log: tuple) -> None:
+    _, path = small_real_log
+    log = read_log(path)
+    for form in ("auto", "levels"):
+        released = Laplace(epsilon=epsilon, alphabet="from-log", form=form).release(log)  # type: ignore[arg-type]
+        assert len(released.artefact) < 20_000

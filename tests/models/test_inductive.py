@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from discreet.log.reading import read_log
+from discreet.log.variants import Variants
+from discreet.models.inductive import inductive_miner
+from discreet.models.playout import play_out
+from discreet.models.pm4py import from_pm4py
+from discreet.models.replay import replay
+from discreet.models.tree import Tree, activity, exclusive, sequence
+
+from ..conftest import RealLog
+from .peer import miner
+from .test_tree import trees
+
+TABLE_1 = {tuple("RHMD"): 63, tuple("RHSD"): 25, tuple("RHD"): 12}
+
+
+def test_the_paper_s_example_gives_its_first_figure() -> None:
+    r, h, m, s, d = (activity(label) for label in "RHMSD")
+    assert inductive_miner(TABLE_1) == sequence(r, h, exclusive(Tree(), m, s), d)
+
+
+def test_one_more_surgery_becomes_a_loop() -> None:
+    tree = inductive_miner({**TABLE_1, tuple("RHSSD"): 1})
+    assert "↺( S, τ )" in str(tree)
+
+
+@given(trees())
+@settings(max_examples=60, deadline=None)
+def test_every_case_of_a_played_log_fits_what_is_mined_from_it(tree: Tree) -> None:
+    log = play_out(tree, cases=50, seed=3, max_length=30)
+    result = replay(inductive_miner(log), log)
+    assert result.fitness >= 0.97
+    assert inductive_miner(log).labels == log.activities
+
+
+def test_small_real_logs_give_the_same_tree_as_pm4py(small_real_log: tuple[RealLog, Path]) -> None:
+    variants = read_log(small_real_log[1]).variants
+    assert inductive_miner(variants) == from_pm4py(miner(variants)).folded()
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.2])
+def test_the_infrequent_variant_drops_rare_behaviour(noise: float) -> None:
+    rare = {tuple("abcd"): 500, tuple("abd"): 300, tuple("dcba"): 2}
+    narrow, wide = inductive_miner(rare, noise), inductive_miner(rare)
+    assert replay(narrow, log := Variants.from_counts(rare)).precision > replay(wide, log).precision
+    assert replay(wide, log).fitness == 1
+    assert 0.97 < replay(narrow, log).fitness < 1
+
+
+def test_an_empty_log_is_silent() -> None:
+    assert inductive_miner({}) == Tree()
+    assert inductive_miner({(): 3}) == Tree()
