@@ -87,12 +87,12 @@ class Release:
 
     def describe(self) -> str:
         """What was released, in a few words."""
-        if isinstance(self.artefact, Variants):
-            if not len(self.artefact):
-                return "empty: no variant passed; more cases or a larger budget would help"
-            return f"{self.artefact.cases:,} cases, {len(self.artefact):,} variants"
         if isinstance(self.artefact, Document):
             return f"a {self.artefact.kind}"
+        if not self.artefact.cases:
+            return "empty: no variant passed; more cases or a larger budget would help"
+        if isinstance(self.artefact, Variants):
+            return f"{self.artefact.cases:,} cases, {len(self.artefact):,} variants"
         return f"{self.artefact.cases:,} cases, {self.artefact.events:,} events"
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:

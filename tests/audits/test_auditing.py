@@ -15,6 +15,8 @@ from discreet.audits.report import page
 from discreet.audits.sampling import Effort, batched
 from discreet.audits.yardsticks import LaplaceCount
 from discreet.cli.app import app
+from discreet.log.samples import sample_log
+from discreet.log.writing import write_log
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism_names
 from discreet.mechanisms.travas import TraVaS
@@ -74,6 +76,8 @@ def test_several_processes_find_the_same() -> None:
 def test_pairs_must_fit_the_promise() -> None:
     with pytest.raises(ParameterError, match="add-remove neighbours"):
         audit("travas", pairs=[pair("swap: no hospital")], effort=FEW)
+    with pytest.raises(ParameterError, match="leave out cases_per_individual"):
+        audit("travas", cases_per_individual=2, effort=FEW)
     with pytest.raises(ParameterError, match="no pair of logs"):
         audit("travas", pairs=[], effort=FEW)
     with pytest.raises(ParameterError, match="did you mean 'one more'"):
@@ -137,6 +141,17 @@ def test_the_command_line_says_what_is_missing() -> None:
         assert isinstance(result.exception, ParameterError)
 
 
+def test_the_command_line_audits_a_file(tmp_path: Path) -> None:
+    raw, shared = tmp_path / "raw.csv", tmp_path / "shared.csv"
+    log = sample_log("permits", cases=300, seed=1)
+    write_log(log, raw)
+    TraVaS(delta=1e-3).release(log, insecure_seed=3).write(shared)
+    assert run(app, ["audit", "--file", str(shared)]).exit_code == 0
+    result = run(app, ["audit", "--file", str(shared), "--against", str(raw), "--seeds", "5"])
+    assert result.exit_code == 1
+    assert "seed 3" in result.output
+
+
 def test_a_violation_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.audits import yardsticks
 
@@ -162,5 +177,5 @@ def test_all_mechanisms_quickly(tmp_path: Path) -> None:
     (tmp_path / "audits.md").write_text(page(found, left_out, "discreet audit --all --quick"))
 
 
-REFUTED = {"amun", "df-laplace", "laplace", "sacofa", "sapa", "utravas"}
+REFUTED = {"amun", "df-laplace", "dpim", "laplace", "sacofa", "sapa", "utravas"}
 """Mechanisms whose published claim fails, as even a quick audit shows."""

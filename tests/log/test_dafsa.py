@@ -13,6 +13,7 @@ from discreet.log.dafsa import Dafsa
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.reading import read_log
 from discreet.log.variants import Variants
+from tests.conftest import REAL_LOGS, located
 
 TABLE_I = {
     "1": (("A", "s0", "s5"), ("B", "s5", "s2"), ("C", "s2", "s3")),
@@ -67,7 +68,7 @@ def test_the_papers_annotated_log():
 
 
 def test_sepsis(real_logs: Path):
-    dafsa = Dafsa.of(read_log(real_logs / "Sepsis.xes.gz").variants)
+    dafsa = Dafsa.of(read_log(located(REAL_LOGS[0], real_logs)[1]).variants)
     assert (dafsa.states, dafsa.transitions) == (3629, 4371)
 
 

@@ -321,8 +321,7 @@ class TestSampler:
         assert chosen.tolist() == [1, 3]
 
     def test_siblings_read_the_log_again_and_again_as_published(self) -> None:
-        """Two parallel pairs after one another: each spends half of the share for starts and ends,
-        four would spend twice the whole."""
+        """Four parallel pairs after one another: each spends half of the share for all of them."""
         labels = tuple("abcdefgh")
         chosen = np.zeros((9, 9), dtype=bool)
         for i in range(0, 8, 2):
@@ -340,9 +339,8 @@ class TestSampler:
             return flags, flags
 
         tree = Build(labels, chosen, counts, 10.0, ends).tree()
-        assert str(tree).count("+(") >= 1
-        assert sum(spent) <= 8 / 4
-        assert len(spent) >= 1
+        assert str(tree).count("+(") == 4
+        assert spent == [0.5] * 4
 
     @pytest.mark.parametrize("published", [True, False])
     def test_the_fitness_of_neighbours(self, published: bool) -> None:
@@ -350,10 +348,11 @@ class TestSampler:
         tree = sequence(activity("a"), activity("b"))
         logs = [
             Cases(Variants.from_counts({tuple("ab"): 100}), LETTERS),
-            Cases(Variants.from_counts({tuple("ab"): 99, tuple("b" * 900): 1}), LETTERS),
+            Cases(Variants.from_counts({tuple("ab"): 99, tuple("b" * 200): 1}), LETTERS),
         ]
-        sampler, source = self.sampler(published=published), Randomness.seeded(5)
-        runs = 1500
+        sampler = self.sampler(published=published, epsilon=2)
+        source = Randomness.seeded(5)
+        runs = 200
         high = [
             sum(sampler.fitness(cases, tree, source) >= 0.85 for _ in range(runs)) for cases in logs
         ]

@@ -103,10 +103,10 @@ def reachable(net: Net, marking: Marking) -> frozenset[str]:
 @given(small_logs)
 @settings(max_examples=60, deadline=None)
 def test_enabled_activities_are_all_that_silent_steps_reach(log: Variants) -> None:
-    from discreet.utility.replay import _Player
+    from discreet.utility.replay import Player
 
     net = discover(log).net
-    player = _Player(net)
+    player = Player(net)
     for word, _ in log:
         marking = net.initial
         for label in word:

@@ -92,6 +92,11 @@ class _Job:
         alpha = (1 - CONFIDENCE) / len(self.pairs)
         built = [(self.plan.build(pair), pair) for pair in self.pairs]
         for mechanism, pair in built:
+            if mechanism.cases_per_individual is not None:
+                raise ParameterError(
+                    "an audit looks at single cases: leave out cases_per_individual, whose "
+                    "guarantee follows from that for cases"
+                )
             relation = mechanism.guarantee().neighbours
             if pair.neighbours != relation:
                 raise ParameterError(

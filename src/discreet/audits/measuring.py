@@ -15,6 +15,7 @@ from discreet.audits.features import Features, learn_features, shown_name
 from discreet.audits.neighbours import Pair
 from discreet.audits.result import Evidence, PairAudit
 from discreet.audits.sampling import Effort, affordable, releases, sample
+from discreet.mechanisms.alphabet import FROM_LOG
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantee import Budget
 
@@ -35,6 +36,8 @@ def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -
         mechanism.release(pair.logs[1])  # says why it refuses
     bench = _Bench(mechanism, pair, learn_features(pair, trials), effort)
     holds, claimed = promise.holds, promise.claimed
+    if not _conditions_met(mechanism, pair):
+        holds = None
     if holds is None and claimed is None:
         claimed = mechanism.target
     return PairAudit(
@@ -45,6 +48,12 @@ def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -
         claim=bench.evidence(claimed, alpha) if claimed and claimed != holds else None,
         seconds=perf_counter() - begin,
     )
+
+
+def _conditions_met(mechanism: Mechanism, pair: Pair) -> bool:
+    """Whether both logs agree in what the guarantee takes as public from the log."""
+    taken = getattr(mechanism, "alphabet", None) == FROM_LOG
+    return not taken or pair.logs[0].activities == pair.logs[1].activities
 
 
 class _Bench:

@@ -282,6 +282,13 @@ for _pair in (
         removed=Case(("a", "c")),
     ),
     Pair(
+        "swap: endless case",
+        "300 events in the wrong order in place of two in the right one: moves pooled fitness",
+        _of("ab", 200),
+        Case(tuple("ba" * 150)),
+        removed=Case(("a", "b")),
+    ),
+    Pair(
         "swap: other order",
         "a case that reverses everything in place of one that does not",
         _of("abcd", 6, "acbd", 3),

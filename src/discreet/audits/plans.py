@@ -19,7 +19,7 @@ TELLING: dict[str, tuple[str, ...]] = {
     "amun": ("one more", "new activity", "extreme times"),
     "choice": ("one more", "unique variant"),
     "df-laplace": ("one more", "long loop", "very long case"),
-    "dpim": ("swap: new activity", "swap: other order"),
+    "dpim": ("swap: new activity", "swap: endless case"),
     "laplace": ("one more", "three steps", "new activity"),
     "sacofa": ("one more", "three steps", "broken rule"),
     "sapa": ("one more", "broken rule", "surgery twice"),
@@ -37,7 +37,15 @@ VARIATIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "dpim": (
         {"fidelity": "strict"},
         {"fidelity": "strict", "method": "sampler"},
-        {"fidelity": "published"},
+        {
+            "fidelity": "published",
+            "share_pairs": 0.7,
+            "share_structure": 0.05,
+            "share_fitness": 0.25,
+            "min_fitness": 0.0,
+            "fewest_pairs": 3,
+            "most_pairs": 3,
+        },
     ),
     "laplace": (
         {"fidelity": "strict", "max_length": 3},

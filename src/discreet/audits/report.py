@@ -36,6 +36,22 @@ a probability of 10⁻⁶ in {runs:,} runs.
 """
 
 
+EXTENSION = """\
+## Adding to it
+
+A mechanism that is registered is audited without further ado: `discreet audit NAME` calls it on
+every pair of the library that fits its neighbour relation, with the activities of both logs as
+public alphabet. To make its audit tell more:
+
+- `discreet.audits.neighbours.add_pair` adds a pair of logs (`only=` for one mechanism);
+- `TELLING` and `VARIATIONS` in `discreet/audits/plans.py` name the pairs of its quick audit and
+  the parameters it is audited with;
+- a method `_draw_many` draws many releases of one log at once, where that is cheaper;
+- `@factors.register` in `discreet/audits/exact.py` states its output distribution, where known;
+- `discreet.audits.canaries` audits a model in one training run.
+"""
+
+
 def page(audits: Sequence[Audit], left_out: dict[str, str], command: str) -> str:
     """The whole page in Markdown."""
     from discreet.audits.plans import DELTA
@@ -77,7 +93,7 @@ def page(audits: Sequence[Audit], left_out: dict[str, str], command: str) -> str
                 pair_rows(audit),
             ),
         ]
-    return "\n".join(parts)
+    return "\n".join([*parts, EXTENSION])
 
 
 def overview(audit: Audit) -> tuple[str, ...]:

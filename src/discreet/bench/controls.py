@@ -23,6 +23,14 @@ class Control:
     draw: Callable[[EventLog, Randomness], tuple[EventLog | Variants, Any]]
     """From the log: what to measure against, and the artefact."""
     random: bool = True
+    model_only: bool = False
+    """Whether it is a model, with nothing else to measure."""
+    size: float = 1.0
+    """Of the log that is measured, as a share; counts of edits are scaled up by it."""
+
+    def scaled(self, figures: dict[str, float]) -> dict[str, float]:
+        """The figures, with absolute ones as they would be for a whole log."""
+        return {k: v / self.size if k.startswith("absolute") else v for k, v in figures.items()}
 
     def repetitions(self, asked: int) -> int:
         """How often it needs to be drawn."""
@@ -67,10 +75,14 @@ CONTROLS = {
     "original": Control(
         "the log itself; for models, what the raw log's model scores", _original, False
     ),
-    "ceiling": Control("one random half of the log against the other: a fresh sample", _ceiling),
+    "ceiling": Control(
+        "one random half of the log against the other: a fresh sample", _ceiling, size=0.5
+    ),
     "uniform": Control(
         "every true variant equally often: what knowing the variants is worth", _uniform
     ),
     "data-free": Control("random orders of the alphabet: what knowing nothing scores", _data_free),
-    "flower": Control("the model that allows everything: what any model scores", _flower, False),
+    "flower": Control(
+        "the model that allows everything: what any model scores", _flower, False, model_only=True
+    ),
 }

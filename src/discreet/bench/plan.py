@@ -190,7 +190,9 @@ class Plan:
                 continue
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             runs: list[tuple[str, str, dict[str, Any]]] = [
-                (name, f"control:{name}", {}) for name in CONTROLS
+                (name, f"control:{name}", {})
+                for name, control in CONTROLS.items()
+                if not control.model_only or "model" in self.measures
             ]
             runs += [
                 (entry.label, entry.name, chosen)

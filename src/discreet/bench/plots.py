@@ -50,7 +50,6 @@ def heat_map(
 
 
 def box_plot(
-    title: str,
     groups: Sequence[str],
     series: Sequence[str],
     values: Sequence[Sequence[Sequence[float]]],
@@ -67,12 +66,14 @@ def box_plot(
     if not logarithmic:
         low, high = min(low, 0.0), max(high, 1.0) if high <= 1.2 else high
     span = (high - low) or 1.0
-    left, top, plot = 64, 34, 200
+    left, top, plot = 64, 16, 200
     box, gap = 22, 26
-    step = box * max(len(series), 1) + gap
+    names = [group.split(", ") for group in groups]
+    widest = max((len(part) for parts in names for part in parts), default=0)
+    step = max(box * max(len(series), 1) + gap, 6.5 * widest + 12)
     width = left + step * len(groups) + 150
     legend = top + 16 * (len(series) + len(lines))
-    height = max(top + plot + 34, legend + 10)
+    height = max(top + plot + 20 + 14 * max(map(len, names), default=1), legend + 10)
 
     def y(value: float) -> float:
         if logarithmic:
@@ -81,7 +82,7 @@ def box_plot(
             many = (value - low) / span
         return top + plot * (1 - many)
 
-    parts = [_text(left, 18, title, size=13, weight="bold")]
+    parts = []
     for k in range(5):
         at = low * (high / low) ** (k / 4) if logarithmic else low + span * k / 4
         parts.append(_line(left, y(at), left + step * len(groups), y(at), "#dde3e8"))
@@ -96,12 +97,12 @@ def box_plot(
             x = left + step * len(groups) + 12
             parts.append(_line(x, place - 4, x + 14, place - 4, colour, dash="5 3"))
             parts.append(_text(x + 20, place, f"{name} {_tick(value)}", size=11))
-    for i, group in enumerate(groups):
-        parts.append(
-            _text(left + step * (i + 0.5), top + plot + 20, group, anchor="middle", size=11)
-        )
+    for i, lines_of_name in enumerate(names):
+        for k, part in enumerate(lines_of_name):
+            x, below = left + step * (i + 0.5), top + plot + 18 + 14 * k
+            parts.append(_text(x, below, part, anchor="middle", size=11))
         for j, _ in enumerate(series):
-            begin = left + step * i + gap / 2 + box * j
+            begin = left + step * (i + 0.5) + box * (j - len(series) / 2)
             parts += _box(values[i][j], begin, box - 5, y, SERIES[j % len(SERIES)])
     for j, name in enumerate(series):
         x = left + step * len(groups) + 12

@@ -6,7 +6,6 @@ import platform
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from html import escape
-from statistics import fmean
 
 from discreet._version import __version__
 from discreet.bench.controls import CONTROLS
@@ -17,6 +16,7 @@ from discreet.bench.summary import (
     Gap,
     Setting,
     axes_of,
+    gap_table,
     gaps,
     measured,
     settings_of,
@@ -65,7 +65,9 @@ def _how(plan: Plan, settings: Sequence[Setting], command: str) -> str:
         f"<p>{runs} runs of the plan <code>{escape(plan.name)}</code>, {plan.repetitions} "
         f"repetitions each, with the operating system's randomness; discreet "
         f"{', '.join(versions)}, Python {platform.python_version()}.{mixed} Made by:</p>"
-        f"<pre>{escape(command)}</pre><p>Controls in every table (none of them private):</p>"
+        f"<pre>{escape(command)}</pre><p>In heat maps darker is higher, and "
+        "the small figure is the paper's. Controls in every table (none of them private; edits "
+        "of the ceiling are doubled, as it compares halves):</p>"
         f"<ul>{controls}</ul>"
     )
 
@@ -82,32 +84,12 @@ def _not_run(plan: Plan, absent: Sequence[str]) -> str:
 def _against_the_paper(plan: Plan, settings: Sequence[Setting], found: Sequence[Gap]) -> str:
     parts = ["<h2>Against the paper</h2>"]
     if found:
-        groups: dict[tuple[str, str, str], list[Gap]] = defaultdict(list)
-        for gap in found:
-            groups[gap.setting.log, gap.setting.label, gap.measure].append(gap)
-        lines = []
-        for (log, label, measure), group in groups.items():
-            differences = [gap.difference for gap in group]
-            worst = max(group, key=lambda gap: abs(gap.difference))
-            form = "{:+.0%}" if measure.startswith("absolute") else "{:+.3f}"
-            lines.append(
-                [
-                    log,
-                    label,
-                    measure,
-                    group[0].source,
-                    str(len(group)),
-                    form.format(fmean(differences)),
-                    form.format(worst.difference),
-                    f"{shown(worst.ours)} for {shown(worst.published)} at "
-                    f"{worst.setting.named(('epsilon', 'delta')) or 'the raw log'}",
-                ]
-            )
-        heads = ["log", "mechanism", "figure", "source", "cells", "mean gap", "largest", "where"]
         parts.append("<p>Ours minus published; relative for absolute differences.</p>")
-        parts.append(_html_table(heads, lines))
+        parts.append(_html_table(*gap_table(found)))
     elif plan.published is None:
-        parts.append("<p>The paper prints its figures only as plots; its sentences are below.</p>")
+        parts.append(
+            "<p>The paper's text has no table of these figures; its sentences are below.</p>"
+        )
     checks = verdicts(plan, settings)
     if checks:
         words = {True: "holds", False: "does not hold", None: "not measured"}
@@ -139,10 +121,10 @@ def _plots(plan: Plan, settings: Sequence[Setting], differences: Sequence[Gap]) 
     }
     parts = []
     for measure in measured(private):
-        parts.append(f"<h3>{measure}</h3>")
+        parts.append(f'<section><h3>{measure}</h3><div class="plots">')
         lines = [(one.label, mean) for one in controls if (mean := one.mean(measure)) is not None]
         means = [m for one in private if (m := one.mean(measure)) is not None]
-        bounds = (min(means), max(means))
+        bounds = _bounds(means)
         flat: list[Setting] = []
         for label in dict.fromkeys(one.label for one in private):
             mine = [one for one in private if one.label == label]
@@ -152,11 +134,18 @@ def _plots(plan: Plan, settings: Sequence[Setting], differences: Sequence[Gap]) 
             else:
                 flat += mine
         if flat:
-            parts.append(_boxes(measure, flat, lines))
-        if lines:
-            listed = ", ".join(f"{name} {shown(value)}" for name, value in lines)
-            parts.append(f'<p class="controls">Controls: {escape(listed)}</p>')
-    return "\n".join(parts)
+            parts.append(_boxes(flat, measure, lines))
+        listed = ", ".join(f"{name} {shown(value)}" for name, value in lines)
+        parts.append(
+            f'</div><p class="controls">Controls: {escape(listed) or "none"}</p></section>'
+        )
+    return '<div class="measures">' + "\n".join(parts) + "</div>"
+
+
+def _bounds(means: Sequence[float]) -> tuple[float, float]:
+    """The range of colours: never so narrow that noise looks like a pattern."""
+    low, high = min(means), max(means)
+    return (low, high) if high > 2 else (low, max(high, low + 0.2))
 
 
 def _map(
@@ -188,7 +177,7 @@ def _map(
     )
 
 
-def _boxes(measure: str, flat: Sequence[Setting], lines: Sequence[tuple[str, float]]) -> str:
+def _boxes(flat: Sequence[Setting], measure: str, lines: Sequence[tuple[str, float]]) -> str:
     axes = axes_of(flat)
     series = list(dict.fromkeys(one.label for one in flat))
     main = [axis for axis in axes if axis != "delta" or len({one.delta for one in flat}) > 2]
@@ -207,7 +196,7 @@ def _boxes(measure: str, flat: Sequence[Setting], lines: Sequence[tuple[str, flo
     ]
     wide = [v for group in values for one in group for v in one if v > 0]
     stretched = measure in COUNTS and bool(wide) and max(wide) > 20 * min(wide)
-    return box_plot(measure, groups, series, values, lines, logarithmic=stretched)
+    return box_plot(groups, series, values, lines, logarithmic=stretched)
 
 
 def _table(settings: Sequence[Setting]) -> str:
@@ -262,6 +251,7 @@ padding:0 1rem}
 h1{font-size:1.7rem}h2{margin-top:2.5rem;border-bottom:2px solid #dde3e8}h3{margin:1.4rem 0 .3rem}
 .warning{background:#fff4d6;border-left:5px solid #d9a400;padding:.6rem 1rem;font-weight:600}
 .missing{background:#fde8e4;border-left:5px solid #c0392b;padding:.4rem 1rem}
+.measures,.plots{display:flex;flex-wrap:wrap;gap:0 1.5rem}section{break-inside:avoid}
 .controls{color:#52606d;margin:.2rem 0}.wide{overflow-x:auto}
 table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums;margin:.6rem 0}
 th,td{padding:.25rem .6rem;border-bottom:1px solid #e4e7eb;text-align:left;white-space:nowrap}

@@ -103,8 +103,9 @@ def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
     evaluator = _evaluator(cell.path, cell.log.classifier)
     log = evaluator.log
     assert log is not None
-    if cell.mechanism.startswith("control:"):
-        against, artefact = CONTROLS[cell.label].draw(log, Randomness.system())
+    control = CONTROLS[cell.label] if cell.mechanism.startswith("control:") else None
+    if control:
+        against, artefact = control.draw(log, Randomness.system())
         measuring = evaluator if against is log else Evaluator(against)
         status = ""
     else:
@@ -112,7 +113,8 @@ def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
         artefact, status, measuring = release.artefact, release.guarantee.status, evaluator
     subject = subject_of(artefact)
     found = measuring.evaluate(subject, measures=cell.measures, reference=False)
-    return status, subject.empty, {figure.name: figure.value for figure in found}
+    figures = {figure.name: figure.value for figure in found}
+    return status, subject.empty, control.scaled(figures) if control else figures
 
 
 @lru_cache(maxsize=2)

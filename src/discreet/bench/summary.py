@@ -104,12 +104,11 @@ def settings_of(rows: Iterable[Row]) -> list[Setting]:
 
 
 def measured(settings: Iterable[Setting]) -> list[str]:
-    """The figures that occur, in the order in which they are measured."""
-    seen: dict[str, None] = {}
-    for one in settings:
-        for row in one.rows:
-            seen.update(dict.fromkeys(row.figures))
-    return list(seen)
+    """The figures that occur, the most telling first."""
+    seen = {name for one in settings for row in one.rows for name in row.figures}
+    return sorted(
+        seen, key=lambda name: (name not in MAIN, MAIN.index(name) if name in MAIN else 0, name)
+    )
 
 
 def axes_of(settings: Sequence[Setting]) -> list[str]:
@@ -175,6 +174,29 @@ def gaps(plan: Plan, settings: Sequence[Setting]) -> list[Gap]:
     return result
 
 
+def gap_table(found: Sequence[Gap]) -> tuple[list[str], list[list[str]]]:
+    """Heads and lines: how far each mechanism is from the paper in each figure."""
+    groups: dict[tuple[str, str, str], list[Gap]] = defaultdict(list)
+    for gap in found:
+        groups[gap.setting.log, gap.setting.label, gap.measure].append(gap)
+    lines = []
+    for (log, label, measure), group in groups.items():
+        worst = max(group, key=lambda gap: abs(gap.difference))
+        form = "{:+.0%}" if measure.startswith("absolute") else "{:+.3f}"
+        place = worst.setting.named(("epsilon", "delta")) or "the raw log"
+        empty = f" ({worst.setting.empty} of {len(worst.setting.rows)} runs empty)"
+        lines.append(
+            [
+                *(log, label, measure, group[0].source, str(len(group))),
+                form.format(fmean(gap.difference for gap in group)),
+                form.format(worst.difference),
+                f"{shown(worst.ours)} for {shown(worst.published)} at {place}"
+                + (empty if worst.setting.empty else ""),
+            ]
+        )
+    return ["log", "mechanism", "figure", "source", "cells", "mean gap", "largest", "where"], lines
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A paper's sentence and what we measured."""
@@ -221,21 +243,30 @@ def shown(value: float | None) -> str:
     """A figure as a table shows it."""
     if value is None:
         return "–"
-    if abs(value) >= 10_000:
-        return f"{value:.2e}"
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3f}"
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3f}"
 
 
-def markdown(settings: Sequence[Setting]) -> str:
-    """The main table, for documents."""
+def markdown(settings: Sequence[Setting], found: Sequence[Gap] = ()) -> str:
+    """The main table and the gaps, for documents."""
     axes = axes_of(settings)
     present = set(measured(settings))
     columns = [name for name in MAIN if name in present]
     heads = ["log", "mechanism", "setting", *columns, "runs", "empty", "failed"]
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    for one in settings:
-        cells = [one.log, one.label, one.named(axes) or "–"]
-        cells += [shown(one.mean(name)) for name in columns]
-        cells += [str(len(one.rows)), str(one.empty), str(one.failed)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    lines = [
+        [
+            *(one.log, one.label, one.named(axes) or "–"),
+            *(shown(one.mean(name)) for name in columns),
+            *(str(len(one.rows)), str(one.empty), str(one.failed)),
+        ]
+        for one in settings
+    ]
+    tables = [(heads, lines)] + ([gap_table(found)] if found else [])
+    return "\n\n".join(_grid(*table) for table in tables) + "\n"
+
+
+def _grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [heads, ["---"] * len(heads), *lines]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)

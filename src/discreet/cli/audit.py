@@ -86,7 +86,9 @@ def audit(
         return
     if everything == (mechanism is not None):
         raise ParameterError("name one mechanism to audit, or give --all")
-    effort = Effort(releases, 3600.0) if releases else None
+    if markdown is not None and not everything:
+        raise ParameterError("--markdown writes the page of all mechanisms: give --all with it")
+    effort = Effort(releases, 3600.0, releases) if releases else None
     processes = workers or os.cpu_count() or 1
     left_out: dict[str, str] = {}
     with _progress() as watch:

@@ -60,7 +60,8 @@ def bench(
 
     Results go to OUTPUT/results.sqlite as they come; run the same command again after an
     interruption and it goes on. The report, OUTPUT/report.html, has every figure, the controls,
-    the failures, and for the papers' plans how far we are from what was published.
+    the failures, and for the papers' plans how far we are from what was published; table.md has
+    the main tables for documents.
 
     [bold]Examples[/bold]
 
@@ -72,7 +73,7 @@ def bench(
     from discreet.bench.plan import load_plan, plan_names
     from discreet.bench.report import html_report
     from discreet.bench.store import Store
-    from discreet.bench.summary import settings_of
+    from discreet.bench.summary import gaps, markdown, settings_of
     from discreet.log.files import atomic_write
 
     if plans:
@@ -109,6 +110,8 @@ def bench(
     with atomic_write(target / "report.html") as stream:
         stream.write(page.encode())
     settings = settings_of(rows)
+    with atomic_write(target / "table.md") as stream:
+        stream.write(markdown(settings, gaps(chosen, settings)).encode())
     if as_json:
         print_json(_plain(settings))
     else:
@@ -188,12 +191,20 @@ def _show(settings: list[Setting]) -> None:
     axes = axes_of(settings)
     for log in dict.fromkeys(one.log for one in settings):
         heads = ["mechanism", *(SYMBOLS.get(axis, axis) for axis in axes), *columns.values()]
-        table = Table(*heads, "runs", "empty", "failed", box=None, title=log, title_justify="left")
-        for one in settings:
-            if one.log == log:
-                values = [one.parameters.get(axis, "") for axis in axes]
-                budget = [f"{v:g}" if isinstance(v, int | float) else str(v) for v in values]
-                means = [shown(one.mean(name)) for name in columns]
-                counts = [str(len(one.rows)), str(one.empty or ""), str(one.failed or "")]
-                table.add_row(one.label, *budget, *means, *counts)
+        table = Table(*heads, "runs", box=None, title=log, title_justify="left")
+        chosen = [one for one in settings if one.log == log]
+        table.columns[0].min_width = max(len(one.label) for one in chosen)
+        for one in chosen:
+            values = [one.parameters.get(axis, "") for axis in axes]
+            budget = [f"{v:g}" if isinstance(v, int | float) else str(v) for v in values]
+            means = [shown(one.mean(name)) for name in columns]
+            table.add_row(one.label, *budget, *means, _counts(one))
         out.print(table)
+
+
+def _counts(one: Setting) -> str:
+    """How many runs, and how many of them gave nothing."""
+    parts = [str(len(one.rows))]
+    parts += [f"{one.empty} empty"] if one.empty else []
+    parts += [f"{one.failed} failed"] if one.failed else []
+    return ", ".join(parts)

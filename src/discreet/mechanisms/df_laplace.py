@@ -193,7 +193,8 @@ class DFLaplace(FollowsMechanism):
         noise = self._noise(bound, self.follows_budget)
         noisy = counted.noisy_counts(variants.counts, bound, self.chosen_norm, noise, source)
         least = self.min_count or noise.threshold(counted.size)
-        counts = np.where(noisy >= least, np.rint(noisy), 0).astype(np.int64)
+        counts = np.rint(noisy).astype(np.int64)
+        counts[counts < least] = 0
         return square(variants.activities, counts).trimmed()
 
 

@@ -150,8 +150,7 @@ class PrefixMechanism(Mechanism):
         else:
             noise = level_noise(form, budget, max_length)
             tree = grow_by_levels(variants, max_length, noise, semantics, source)
-        leaves = tree.settled(max_length)
-        return tree.variants(leaves) if leaves else Variants.empty()
+        return tree.variants(tree.settled(max_length))
 
     def _tree_parts(self) -> tuple[Part, ...]:
         tree = Part("prefix tree", self.tree_budget.epsilon, self.tree_budget.delta)

@@ -130,7 +130,7 @@ class PrefixTree:
         """
         leaf, useful = self._leaves(max_length)
         if not self.levels or not useful[0].any():
-            return []
+            return [np.zeros(len(level.count), dtype=np.int64) for level in self.levels]
         mass = np.array([self.levels[0].count.clip(0).sum()], dtype=np.float64)
         total = round(float(mass[0]))
         shares: list[Floats] = []

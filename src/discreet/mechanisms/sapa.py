@@ -17,7 +17,7 @@ from discreet.mechanisms.df_laplace import FollowsMechanism, square
 from discreet.mechanisms.nudge import let_in
 from discreet.mechanisms.parameters import parameter
 from discreet.mechanisms.playout import balanced, play_out
-from discreet.mechanisms.prefix_tree import Booleans, Floats
+from discreet.mechanisms.prefix_tree import Booleans, Integers
 from discreet.mechanisms.sacofa import PAPER
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness
@@ -45,10 +45,10 @@ class SaPa(FollowsMechanism):
     and longer cases are scaled down to that. Basic composition. The play-out reads the noisy
     distribution only: post-processing.
 
-    published: pairs and their nearness come from the raw log, noise of scale 1/ε and no bound on
-    a case. A pair that never occurred is absent unless it is let in, with a probability that does
-    not depend on ε alone, and certain to be considered once one case shows it: no finite bound
-    holds, with or without a longest length.
+    published: pairs, nearness and alphabet come from the raw log, noise of scale 1/ε, no bound on
+    a case. In a log of 30 cases ⟨a, b, c⟩ (ε = 1) a step from c to b is in 3% of the releases,
+    with one case ⟨a, c, b⟩ more in 68%; an activity of one case alone is named only if that case
+    is there. No finite bound holds, with or without a longest length.
     """
 
     name: ClassVar[str] = "sapa"
@@ -121,7 +121,9 @@ class SaPa(FollowsMechanism):
         counted = Contributions.of_follows(variants)
         bound = self._chosen_bound(variants, counted, source)
         noise = self._noise(bound, self.follows_budget)
-        noisy = counted.noisy_counts(variants.counts, bound, self.chosen_norm, noise, source)
+        noisy = np.rint(
+            counted.noisy_counts(variants.counts, bound, self.chosen_norm, noise, source)
+        ).astype(np.int64)
         if self.max_distance > 1:
             near = self._near(variants, bound, source)
         else:
@@ -135,11 +137,11 @@ class SaPa(FollowsMechanism):
         most = bound * self.max_distance
         noise = self._noise(most, self.near_budget)
         noisy = counted.noisy_counts(variants.counts, most, self.chosen_norm, noise, source)
-        near: Booleans = noisy >= noise.threshold(counted.size)
+        near: Booleans = np.rint(noisy) >= noise.threshold(counted.size)
         return near
 
     def _let_in(
-        self, variants: Variants, near: Booleans, noisy: Floats, least: int, source: Randomness
+        self, variants: Variants, near: Booleans, noisy: Integers, least: int, source: Randomness
     ) -> Follows:
         """Near pairs from the threshold on, and a few others with any positive count."""
         near[-1] = False  # ⊥ directly after ⊤
@@ -147,9 +149,8 @@ class SaPa(FollowsMechanism):
         rate = Fraction(self.case_budget.epsilon) / 2
         extra = harmful[let_in(np.ones(len(harmful), dtype=np.int64), rate, source)]
         counts = np.where(near & (noisy >= least), noisy, 0)
-        counts[extra] = noisy[extra]
-        whole = np.rint(counts).astype(np.int64).clip(0)
-        return square(variants.activities, whole)
+        counts[extra] = noisy[extra].clip(0)
+        return square(variants.activities, counts)
 
     def _published_follows(self, variants: Variants, source: Randomness) -> Follows:
         raw = Follows.of_variants(variants).counts.ravel()
@@ -157,5 +158,5 @@ class SaPa(FollowsMechanism):
         near = np.zeros(len(raw), dtype=np.bool_)
         near[first * (len(variants.activities) + 1) + second] = True
         noise = CountNoise.laplace(1, self.case_budget.epsilon)
-        noisy = (raw + noise.draw(len(raw), source)).astype(np.float64)
+        noisy = raw + noise.draw(len(raw), source)
         return self._let_in(variants, near, noisy, 1, source)

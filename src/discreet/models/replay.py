@@ -132,10 +132,10 @@ def replay(tree: Tree, log: PrefixTree | Variants) -> Replay:
         numbers.append(found)
         states.append(after)
     end = len(prefixes.activities) + len(further)
-    final = np.zeros(len(prefixes.counts), dtype=np.int64)
+    last = np.zeros(len(prefixes.counts), dtype=np.int64)
     for depth, (variants, nodes) in enumerate(prefixes.ends):
-        at = states[depth][nodes]
-        final[variants], _ = automaton.lookup(at, np.full(len(at), end))
+        last[variants] = states[depth][nodes]
+    final, _ = automaton.lookup(last, np.full(len(last), end))
     table = np.array(
         [(s.missing, s.consumed, s.produced, s.surplus) for s in automaton.steps], dtype=np.int64
     ).reshape(-1, 4)

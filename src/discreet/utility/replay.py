@@ -54,14 +54,14 @@ def replay(net: Net, variants: Variants, enabled: Enabled | None = None) -> Qual
     its search through silent transitions forgets markings and so overstates precision (Sepsis:
     .452 for .354). `enabled` puts another view, such as PM4Py's own, beside the complete one.
     """
-    player = _Player(net)
+    player = Player(net)
     fitness, generalisation = player.totals(variants)
     complete = player.precision(variants, player.enabled)
     precision = player.precision(variants, cache(enabled)) if enabled else complete
     return Quality(fitness, precision, complete, generalisation, net.simplicity)
 
 
-class _Player:
+class Player:
     """A net with its steps remembered by marking: cases share them, so few are computed."""
 
     def __init__(self, net: Net) -> None:
@@ -159,7 +159,7 @@ class _Player:
         possible = escaping = 0
         for prefix in sorted(followers, key=len):
             if prefix:
-                states[prefix] = self._follow(states[prefix[:-1]], prefix[-1])
+                states[prefix] = self.follow(states[prefix[:-1]], prefix[-1])
             marking = states[prefix]
             if marking is None:
                 continue
@@ -169,7 +169,8 @@ class _Player:
             escaping += weight * len(labels - seen.keys())
         return 1 - escaping / possible if possible else 1.0
 
-    def _follow(self, marking: Marking | None, label: str) -> Marking | None:
+    def follow(self, marking: Marking | None, label: str) -> Marking | None:
+        """The marking after one more activity; None once the prefix does not fit."""
         if marking is None or label not in self.net.by_label:
             return marking
         step = self.step(marking, label)

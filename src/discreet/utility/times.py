@@ -17,8 +17,8 @@ def times_smape(log: EventLog, released: EventLog) -> float:
 
     Paper 001 averages |t − a| / (|t| + |a|) over the events, t the true time since the event
     before and a the released one. A release does not say which event was which, so events are
-    matched within the same directly-follows pair by rank (the best case for the release); a
-    pair that the release lacks counts 1 per event.
+    matched within the same directly-follows pair by rank, which favours the release; a pair that
+    the release lacks counts 1 per event.
     """
     true, given = _gaps(log), _gaps(released)
     total = sum(len(values) for values in true.values())

@@ -25,8 +25,7 @@ class Column:
     """
 
     name: str
-    dtype: pl.DataType
-    values: tuple[str, ...]
+    values: pl.Series
     activities: tuple[str, ...] | None
     weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
@@ -49,20 +48,17 @@ class Column:
         keys = pl.DataFrame(
             {
                 "activity": np.zeros(log.cases, np.int32) if of_case else log.codes[event],
-                "value": log.table[name].gather(log.order[event]).cast(pl.String),
+                "value": _plain(log.table[name]).gather(log.order[event]),
             }
         )
         counted = keys.drop_nulls().group_by("activity", "value").len().sort("activity", "value")
         shown, counts = select(selection(budget), counted["len"].cast(pl.Int64).to_numpy(), source)
-        kept = counted[shown]
-        values = tuple(kept["value"].unique().sort())
-        number = {value: i for i, value in enumerate(values)}
+        kept = counted[shown].with_columns(pl.col("value").rank("dense").alias("number") - 1)
+        values = kept["value"].unique().sort()
         weights = np.zeros((1 if of_case else len(log.activities), max(1, len(values))))
-        column = np.array([number[value] for value in kept["value"]], dtype=np.int64)
-        weights[kept["activity"].to_numpy(), column] = np.maximum(counts, 1)
+        weights[kept["activity"].to_numpy(), kept["number"].to_numpy()] = np.maximum(counts, 1)
         return cls(
             name=name,
-            dtype=_plain(log.table.schema[name]),
             values=values,
             activities=None if of_case else log.activities,
             weights=weights,
@@ -82,15 +78,19 @@ class Column:
         known = self.weights.sum(axis=1)[rows] > 0
         if self.activities is None:
             value, known = np.repeat(value, lengths), np.repeat(known, lengths)
-        texts = pl.Series(self.name, self.values or [""], dtype=pl.String).gather(value)
-        return texts.set(pl.Series(~known), None).cast(self.dtype)
+        place = pl.Series(value).set(pl.Series(~known), None)
+        return self.values.gather(place).alias(self.name)
 
 
 def _further(log: EventLog) -> list[str]:
     return [name for name in log.table.columns if name not in (CASE, ACTIVITY, TIME)]
 
 
-def _plain(dtype: pl.DataType) -> pl.DataType:
-    """A type that tells nothing of the values: an enumeration would list them all."""
-    known = dtype.is_numeric() or dtype.is_temporal() or dtype == pl.Boolean
-    return dtype if known else pl.String()
+def _plain(values: pl.Series) -> pl.Series:
+    """Values whose type tells nothing of the others: an enumeration would list them all."""
+    if values.dtype.is_nested():
+        raise LogError(
+            f"the column {values.name!r} holds {values.dtype}; release plain values only"
+        )
+    enumerated = isinstance(values.dtype, pl.Enum | pl.Categorical)
+    return values.cast(pl.String) if enumerated else values

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.log.errors import LogError
-from discreet.log.events import ACTIVITY, CASE, TIME
-from discreet.log.instants import microseconds
-from discreet.mechanisms.amun import published, strict
 from discreet.mechanisms.amun.risk import advantage_bound
 from discreet.mechanisms.amun.spending import Spending, selection
-from discreet.mechanisms.amun.starts import outside_stretch
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget, Guarantee
@@ -122,7 +118,7 @@ class Amun(Mechanism):
         super().__post_init__()
         names = self._columns
         for name in names:
-            if name in (CASE, ACTIVITY, TIME):
+            if name in ("case:concept:name", "concept:name", "time:timestamp"):
                 raise ParameterError(f"columns: {name} is no further column; leave it out")
         if len(set(names)) < len(names):
             raise ParameterError("columns: a column is named twice")
@@ -144,14 +140,20 @@ class Amun(Mechanism):
     def _guarantee(self, budget: Budget) -> Guarantee:
         if self.fidelity == "published":
             advantage = self.guessing_advantage
+            alone = (
+                "exactly the variants of the log are shown, so a variant of one case betrays that "
+                "case"
+                if self.min_count == 1
+                else "variants are kept or dropped by exact counts, so one that just reaches "
+                f"{self.min_count} betrays every case of it"
+            )
             return Guarantee(
                 status="refuted",
                 claimed=None,
                 holds=None,
-                reason="Not differentially private: exactly the variants of the log are shown, "
-                "so a variant of one case betrays that case (δ = 1 for every ε). The paper claims "
+                reason=f"Not differentially private: {alone} (δ = 1 for every ε). The paper claims "
                 f"a guessing advantage of at most {advantage:g} instead. For prefixes and "
-                "suffixes that is refuted: a variant nobody else follows gives the advantage "
+                "suffixes that is refuted: such a variant gives the advantage "
                 f"{(1 + advantage) / 2:g}. For times it is unproved, and start times are not "
                 "hidden at all. Epsilon and delta play no part.",
             )
@@ -178,12 +180,12 @@ class Amun(Mechanism):
                 if self.min_count == 1
                 else f"variants with a transition of fewer than {self.min_count} cases are dropped",
             )
-        bound = advantage_bound(self.target.epsilon, self.target.delta)
+        bound = math.ceil(1e4 * advantage_bound(self.target.epsilon, self.target.delta)) / 1e4
         unit = "case" if self.cases_per_individual is None else "individual"
         return (
             "times are samples from private statistics; none is copied from an event",
             f"guessing advantage: any fact about one {unit} is guessed with a probability that is "
-            f"at most {bound:.4f} above the one before the release, whatever that was",
+            f"at most {bound:g} above the one before the release, whatever that was",
             f"variants with a noisy count of at most {self.selection.threshold} are left out",
             "columns other than case, activity, timestamp"
             + "".join(f", {name}" for name in self._columns)
@@ -194,6 +196,9 @@ class Amun(Mechanism):
         """Warnings for the holder of the log."""
         if self.fidelity == "published":
             return ["this form is not differentially private: do not share its output as such"]
+        from discreet.log.instants import microseconds
+        from discreet.mechanisms.amun.starts import outside_stretch
+
         found = super().advice(log)
         outside = outside_stretch(microseconds(log)[log.offsets[:-1]])
         if outside:
@@ -204,6 +209,9 @@ class Amun(Mechanism):
         return found
 
     def _draw(self, log: EventLog, source: Randomness) -> EventLog:
+        from discreet.log.errors import LogError
+        from discreet.mechanisms.amun import published, strict
+
         if self.fidelity == "strict":
             return strict.draw(log, self.selection, self._spending(self.case_budget), source)
         kept = published.without_rare(log, self.min_count)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,7 @@ class Plan:
     norm: int
 
 
+@lru_cache(maxsize=16)
 def plan(budget: Budget, shares: tuple[float, float, float], max_pairs: int) -> Plan:
     """Divide a budget: with δ > 0 as zCDP, else as a plain sum."""
     pairs, structure, fitness = (share * DOWN for share in shares)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 PAPER = (
-    "M. Schulze, Y. Zisgen, M. Kirschke, E. Mohammadi, A. Koschmider: Differentially Private "
+    "M. Schulze, Y. Zisgen, M. Kirschte, E. Mohammadi, A. Koschmider: Differentially Private "
     "Inductive Miner. ICPM 2024, arXiv:2407.04595"
 )
 

@@ -16,56 +16,78 @@ Integers = npt.NDArray[np.int64]
 SAMPLES = 4000
 """Sequences that are sampled."""
 
+PHASES = 9
+"""Phases of a case."""
+
 ALONE = 0.5
 """A step that no released variant takes, against one that a single variant takes."""
 
 
+def phases(steps: Integers) -> Integers:
+    """The phase of a case after so many events: 0, 1, 2, 3–4, 5–8, …, more than 64."""
+    doubled = np.ceil(np.log2(np.maximum(steps, 1))).astype(np.int64) + (steps > 0)
+    return np.minimum(doubled, PHASES - 1)
+
+
+def context(level: int, base: int, last: Integers, steps: Integers, previous: Integers) -> Integers:
+    """What the next activity may depend on, as a number.
+
+    Level 0: the last activity. Level 1: it and the phase. Level 2: these and the one before.
+    """
+    if level == 0:
+        return last
+    if level == 1:
+        return phases(steps) * base + last
+    return (phases(steps) * base + previous) * base + last
+
+
 @dataclass(frozen=True)
 class Chain:
-    """A Markov chain of mixed order over `activities`; one more code is the start and the end.
+    """A Markov chain over `activities`; one more code is the start and the end.
 
-    `orders[k - 1]` holds contexts of the last k symbols, as sorted numbers in base
-    (activities + 1), and for each the weight of every next symbol. The longest context that is
-    listed decides; all of order 1 are.
+    `levels` holds for each level of context a sorted list of those that are known, and for each
+    the weights of what follows. The most precise one that is known decides.
     """
 
     activities: tuple[str, ...]
-    orders: list[tuple[Integers, Floats]]
+    levels: list[tuple[Integers, Floats]]
 
     def sample(self, max_length: int, generator: np.random.Generator) -> Variants:
         """Sequences that came to their end within the length; all, cut off, if few did."""
         mark = len(self.activities)
-        sequences = np.full((SAMPLES, max_length), mark, dtype=np.int64)
-        past = np.full((SAMPLES, len(self.orders)), -1, dtype=np.int64)
-        past[:, -1] = mark
+        sequences = np.full((SAMPLES, max_length + 2), mark, dtype=np.int64)
         running = np.arange(SAMPLES)
         for step in range(max_length + 1):
-            weights = self._weights(past[running])
+            last, previous = sequences[running, step], sequences[running, max(step - 1, 0)]
+            weights = self.weights(last, np.full(len(running), step), previous)
             if step == 0:
                 weights[:, mark] = 0
             reach = np.cumsum(weights, axis=1)
             point = generator.random(len(running)) * reach[:, -1]
             following = np.minimum((reach <= point[:, None]).sum(axis=1), mark)
-            past[running] = np.column_stack([past[running][:, 1:], following])
-            running, following = running[following != mark], following[following != mark]
-            if step == max_length or not len(running):
+            if step < max_length:
+                sequences[running, step + 1] = following
+            running = running[following != mark]
+            if not len(running):
                 break
-            sequences[running, step] = following
         ended = np.setdiff1d(np.arange(SAMPLES), running)
-        return _counted(self.activities, sequences[ended] if 10 * len(ended) > SAMPLES else sequences)
+        kept = sequences[ended] if 10 * len(ended) > SAMPLES else sequences
+        return _counted(self.activities, kept)
 
-    def _weights(self, past: Integers) -> Floats:
+    def weights(self, last: Integers, steps: Integers, previous: Integers) -> Floats:
+        """How likely each activity, or the end, is to follow."""
         base = len(self.activities) + 1
-        weights = self.orders[0][1][past[:, -1]]
-        context = past[:, -1].copy()
-        for order, (contexts, rows) in enumerate(self.orders[1:], start=2):
-            symbol = past[:, -order]
-            context += symbol * base ** (order - 1)
-            place = np.minimum(np.searchsorted(contexts, context), len(contexts) - 1)
-            known = (symbol >= 0) & (contexts[place] == context)
-            weights[known] = rows[place[known]]
-            context[symbol < 0] = -1
-        return weights
+        found = np.zeros((len(last), base))
+        for level, (contexts, rows) in enumerate(self.levels):
+            place, known = located(contexts, context(level, base, last, steps, previous))
+            found[known] = rows[place[known]]
+        return found
+
+
+def located(contexts: Integers, wanted: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """Where each wanted number is in a sorted list, and whether it is there at all."""
+    place = np.minimum(np.searchsorted(contexts, wanted), len(contexts) - 1)
+    return place, contexts[place] == wanted
 
 
 def _counted(activities: tuple[str, ...], sequences: Integers) -> Variants:

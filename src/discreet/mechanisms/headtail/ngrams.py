@@ -16,7 +16,14 @@ from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.mechanisms.contributions import Contributions, Norm
 from discreet.mechanisms.count_noise import CountNoise
-from discreet.mechanisms.headtail.candidates import Chain, Floats, Integers
+from discreet.mechanisms.headtail.candidates import (
+    PHASES,
+    Chain,
+    Floats,
+    Integers,
+    context,
+    located,
+)
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget
@@ -32,8 +39,11 @@ LABELS = 64
 UNSEEN = 0.2
 """Part of delta for showing an activity that only one case has."""
 
-SHARES = ((0.15, 0.85), (0.15, 0.5, 0.35), (0.15, 0.40, 0.25, 0.20))
-"""Of the n-grams' budget: single activities, pairs, triples, quadruples."""
+SHARES = ((1.0,), (0.45, 0.55), (0.28, 0.44, 0.28))
+"""Of the budget for contexts: the levels of context, as many as the noise allows."""
+
+ACTIVITIES = (0.05, 0.2)
+"""Share for the activities themselves if the alphabet is public, and if it is not."""
 
 REACH = (8.0, 40.0)
 """How far an activity must stand out from the noise for triples, and for quadruples."""
@@ -107,8 +117,8 @@ def _bucket(lengths: Integers) -> Integers:
 class NGramNoise:
     """What the tables of one release may cost, and how much a case may add to each.
 
-    `shares` are the parts of the budget for single activities, pairs, triples, …; `bound` limits
-    what a case adds to a table, as a sum ("l1") or as a sum of squares ("l2").
+    `shares` are the parts of the budget for the activities and for each level of context; `bound`
+    limits what a case adds to a table, as a sum ("l1") or as a sum of squares ("l2").
     """
 
     budget: Budget
@@ -117,8 +127,10 @@ class NGramNoise:
     shares: tuple[float, ...]
 
     @classmethod
-    def suited(cls, budget: Budget, labels: int, cases: float, length: float) -> NGramNoise:
-        """The longer the contexts that the noise allows for, the more tables.
+    def suited(
+        cls, budget: Budget, public: bool, labels: int, cases: float, length: float
+    ) -> NGramNoise:
+        """The more precise the contexts that the noise allows for, the more tables.
 
         Over tables of pairs, cases of some length stand out from Gaussian noise as √(2ρ/length)
         and from Laplace noise as ε/(√2·length).
@@ -126,7 +138,9 @@ class NGramNoise:
         gauss = math.sqrt(2 * zcdp_rho(budget.epsilon, budget.delta * (1 - UNSEEN)) / length) if budget.delta else 0.0
         laplace = budget.epsilon / (math.sqrt(2) * length)
         reach = cases * length * max(gauss, laplace) / (labels + 1)
-        shares = SHARES[sum(reach > least for least in REACH)]
+        levels = SHARES[sum(reach > least for least in REACH)]
+        first = ACTIVITIES[0 if public and len(levels) > 1 else 1]
+        shares = (first, *((1 - first) * share for share in levels))
         spread = [gauss * math.sqrt(shares[1]), laplace * shares[1]]
         if spread[0] > spread[1]:
             return cls(budget, "l2", max(1, round(length / 2 + 1)), shares)
@@ -161,7 +175,7 @@ _DOWN = 1 - 2.0**-40
 def found_activities(
     cases: Variants, released: set[str], public: bool, noise: NGramNoise, source: Randomness
 ) -> dict[str, float]:
-    """Activities that may be named, with noisy counts.
+    """Activities that may be named, with the noisy number of cases that have them.
 
     Those in `released` and, if `public`, all of the cases' alphabet; otherwise those of the
     others whose noisy count passes a threshold.
@@ -170,7 +184,7 @@ def found_activities(
     given = Contributions.of(owner, cases.codes, len(cases.activities))
     first = np.searchsorted(given.owner, np.arange(len(cases)))
     few = np.arange(len(given.owner)) - first[given.owner] < LABELS
-    given = Contributions(given.owner[few], given.key[few], given.times[few], given.size)
+    given = Contributions(given.owner[few], given.key[few], np.ones(few.sum(), np.int64), given.size)
     shown = given.noisy_counts(cases.counts, noise.bound, noise.norm, noise.of(0), source)
     threshold = -math.inf if public else noise.unseen_threshold
     return {
@@ -181,54 +195,65 @@ def found_activities(
 
 
 def learned(
-    cases: Variants, activity_counts: Floats, cases_about: float, noise: NGramNoise, source: Randomness
+    cases: Variants,
+    activity_counts: Floats,
+    cases_about: float,
+    noise: NGramNoise,
+    source: Randomness,
 ) -> Chain:
-    """The chain of noisy pairs, triples and quadruples, each smoothed by the shorter context."""
+    """A chain of noisy counts of what follows which context, each smoothed by the less precise."""
     mark = len(cases.activities)
     base = mark + 1
     clear = np.where(activity_counts > ZERO * noise.of(0).deviation, activity_counts, 0)
-    lower = np.append(clear if clear.any() else np.ones(mark), max(cases_about, 1.0))
-    shorter: Floats = np.repeat((lower / lower.sum())[None], base, axis=0)
-    source_symbol, target, owner = pairs(cases)
+    overall = np.append(clear if clear.any() else np.ones(mark), max(cases_about, 1.0))
+    last, following, owner = pairs(cases)
+    steps = np.arange(len(owner)) - np.searchsorted(owner, owner)
+    previous = np.where(steps > 0, np.roll(last, 1), mark)
     contexts = np.arange(base)
-    orders: list[tuple[Integers, Floats]] = []
-    context = source_symbol
-    for order in range(1, len(noise.shares)):
-        if order > 1:
-            # contexts grow to the left: the symbol before, if it is of the same case
-            within = owner[order - 1 :] == owner[: len(owner) - order + 1]
-            context = source_symbol[: len(owner) - order + 1] * base ** (order - 1) + context[1:]
-            grown, next_symbol, of = context[within], target[order - 1 :][within], owner[order - 1 :][within]
-        else:
-            grown, next_symbol, of = context, target, owner
-        place = np.minimum(np.searchsorted(contexts, grown), len(contexts) - 1)
-        known = contexts[place] == grown
-        table = Contributions.of(of[known], place[known] * base + next_symbol[known], len(contexts) * base)
-        deviation = noise.of(order).deviation
+    shorter: Floats = np.repeat((overall / overall.sum())[None], base, axis=0)
+    levels: list[tuple[Integers, Floats]] = []
+    for level in range(len(noise.shares) - 1):
+        deviation = noise.of(level + 1).deviation
+        place, known = located(contexts, context(level, base, last, steps, previous))
+        table = Contributions.of(
+            owner[known], place[known] * base + following[known], len(contexts) * base
+        )
         counts = table.noisy_counts(
-            cases.counts, noise.bound, noise.norm, noise.of(order), source
+            cases.counts, noise.bound, noise.norm, noise.of(level + 1), source
         ).reshape(-1, base)
         weights = np.where(counts > ZERO * deviation, counts, 0)
-        weights += SMOOTH[min(order, 2) - 1] * deviation * shorter
+        weights += SMOOTH[min(level, 1)] * deviation * shorter
         weights = (weights / weights.sum(axis=1, keepdims=True)) ** SHARPEN
-        orders.append((contexts, weights / weights.sum(axis=1, keepdims=True)))
-        row, column = np.nonzero(counts > OPEN * deviation)
-        row, column = row[column != mark], column[column != mark]
-        if not len(row):
+        levels.append((contexts, weights / weights.sum(axis=1, keepdims=True)))
+        contexts = _refined(level, contexts, counts, deviation, base)
+        if not len(contexts):
             break
-        opened = contexts[row] * base + column
-        sequence = np.argsort(opened)
-        contexts = opened[sequence]
-        shorter = _shorter(orders, contexts, base)
-    return Chain(cases.activities, orders)
+        shorter = _less_precise(levels, contexts, base)
+    return Chain(cases.activities, levels)
 
 
-def _shorter(orders: list[tuple[Integers, Floats]], contexts: Integers, base: int) -> Floats:
-    """For each context the weights of its longest listed ending."""
-    found = orders[0][1][contexts % base]
-    for order, (listed, weights) in enumerate(orders[1:], start=2):
-        ending = contexts % base**order
-        place = np.minimum(np.searchsorted(listed, ending), len(listed) - 1)
-        known = listed[place] == ending
-        found[known] = weights[place[known]]
+def _refined(
+    level: int, contexts: Integers, counts: Floats, deviation: float, base: int
+) -> Integers:
+    """The contexts of the next level that are frequent enough to be worth a table."""
+    if level == 0:
+        often = np.flatnonzero(counts.sum(axis=0)[:-1] > OPEN * deviation)
+        return np.concatenate(
+            [[base - 1], (np.arange(1, PHASES)[:, None] * base + often).ravel()]
+        )
+    row, column = np.nonzero(counts[:, :-1] > OPEN * deviation)
+    phase, last = np.divmod(contexts[row], base)
+    # a step later the phase is the same (if it is a long one) or the next
+    later = np.minimum(phase + 1, PHASES - 1)
+    same = (phase >= 3)
+    opened = [(p * base + last) * base + column for p in (later, np.where(same, phase, later))]
+    return np.unique(np.concatenate(opened))
+
+
+def _less_precise(levels: list[tuple[Integers, Floats]], contexts: Integers, base: int) -> Floats:
+    """For each context of the next level the weights of the one it refines."""
+    found = levels[0][1][contexts % base]
+    if len(levels) > 1:
+        place, known = located(levels[1][0], contexts // base**2 * base + contexts % base)
+        found[known] = levels[1][1][place[known]]
     return found

@@ -16,7 +16,7 @@ POOL = 2000
 CELLS = 300
 """Elements that a support gains at most."""
 
-DROWNED = 0.15
+DROWNED = 0.05
 """A cell is not worth having if its predicted votes are below this part of the noise's deviation."""
 
 LEAST = 4

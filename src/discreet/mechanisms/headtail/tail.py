@@ -74,7 +74,7 @@ class Tail:
         if about.value > RARE * head.cases:
             return True
         labels = len(np.unique(head.codes))
-        noise = NGramNoise.suited(self._ngrams, labels, about.value, 1).of(1)
+        noise = NGramNoise.suited(self._ngrams, self.public, labels, about.value, 1).of(1)
         return about.value / (labels + 1) ** 2 > CLEAR * noise.deviation
 
     @property
@@ -92,7 +92,7 @@ class Tail:
     ) -> Variants:
         """Samples of a chain of noisy n-grams, and recombinations of the head if there is one."""
         labels = len(hidden.activities) if self.public else TYPICAL_LABELS
-        noise = NGramNoise.suited(self._ngrams, labels, about.value, lengths.mean)
+        noise = NGramNoise.suited(self._ngrams, self.public, labels, about.value, lengths.mean)
         known = {hidden.activities[code] for code in np.unique(head.codes)}
         counts = found_activities(hidden, known, self.public, noise, source)
         if not counts:
