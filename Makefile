@@ -5,7 +5,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 DEMO := demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench postgres clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -28,7 +28,7 @@ demo: $(VENV)/.installed ## Install, make a sample log, release it, show the gua
 	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --mechanism travas --epsilon 1 --delta 1e-6
 	$(BIN)/discreet certificate $(DEMO)/shared.xes
 
-test: $(VENV)/.developing lint ## Install what tests need, check the code, run all tests
+test: $(VENV)/.developing lint postgres ## Install what tests need, check the code, run all tests
 	$(BIN)/python -m pytest --numprocesses auto
 
 lint: $(VENV)/.developing ## Check style (ruff) and types (mypy, strict)
@@ -40,8 +40,14 @@ format: $(VENV)/.developing ## Put the code into the project's style
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/.developing ## Compare speed and memory with peers, as ratios in one run
+bench: $(VENV)/.developing postgres ## Compare speed and memory with peers, as ratios in one run
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+postgres: # its tests are skipped where it cannot be had
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	 { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+	   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; } || \
+	 echo "PostgreSQL is not installed: its tests will be skipped"
 
 clean: ## Remove the environment and everything made
 	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

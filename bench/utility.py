@@ -58,9 +58,8 @@ def replay_against_pm4py(path: Path) -> None:
         mine = getattr(ours, name)
         print(f"  {name:<15} ours {mine:.4f}  PM4Py {value:.4f}  PM4Py takes {taken:6.2f} s")
     print(f"  precision with every enabled activity counted: {ours.precision_complete:.4f}")
-    print(
-        f"  prefixes after which PM4Py misses an enabled activity: {missed(log.variants, model):.0%}"
-    )
+    share = missed(log.variants, model)
+    print(f"  prefixes after which PM4Py misses an enabled activity: {share:.0%}")
     whole = sum(taken for _, taken in theirs.values())
     print(f"  ratio PM4Py / ours: {whole / seconds:.0f}")
 
@@ -85,15 +84,15 @@ def missed(variants: Variants, model: Model) -> float:
 
 def similarity_speed(sizes: list[int]) -> None:
     """Exact similarity and difference of logs with so many variants on each side."""
-    log = sample_log("permits", cases=400_000, seed=1).variants
+    logs = [sample_log("permits", cases=400_000, seed=seed).variants for seed in (1, 2)]
     print(f"{'variants':>9}{'similarity':>12}{'seconds':>9}{'edits':>12}{'seconds':>9}")
     for size in sizes:
-        if 2 * size > len(log):
-            print(f"{size:>9}  the sample has only {len(log)} variants")
+        if size > min(map(len, logs)):
+            print(f"{size:>9}  the samples have only {min(map(len, logs))} variants")
             continue
-        order = np.random.default_rng(0).permutation(len(log))[: 2 * size]
-        left: Variants = log.take(np.sort(order[:size]))
-        right: Variants = log.take(np.sort(order[size:]))
+        random = np.random.default_rng(0)
+        chosen = [np.sort(random.permutation(len(log))[:size]) for log in logs]
+        left, right = (log.take(which) for log, which in zip(logs, chosen, strict=True))
         near, first = timed(lambda a=left, b=right: log_similarity(a, b))
         far, second = timed(lambda a=left, b=right: absolute_log_difference(a, b))
         print(f"{size:>9}{near.value:>12.4f}{first:>9.2f}{far.cost:>12.0f}{second:>9.2f}")

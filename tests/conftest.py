@@ -41,6 +41,13 @@ REAL_LOGS = (
 )
 
 
+@pytest.fixture(autouse=True)
+def no_ledger_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the tests away from the ledger of whoever runs them."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("DISCREET_LEDGER", raising=False)
+
+
 @pytest.fixture(scope="session")
 def real_logs() -> Path:
     """The folder of real logs; tests that need one skip where it is absent."""

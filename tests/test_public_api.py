@@ -14,6 +14,8 @@ EXPORTED = {
     "CertificateError",
     "EventLog",
     "Guarantee",
+    "Ledger",
+    "LedgerError",
     "LogError",
     "Mechanism",
     "ParameterError",

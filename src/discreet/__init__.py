@@ -20,6 +20,8 @@ _HOMES = {
     "CertificateError": "discreet.certificate",
     "EventLog": "discreet.log.events",
     "Guarantee": "discreet.privacy.guarantee",
+    "Ledger": "discreet.ledger.ledger",
+    "LedgerError": "discreet.ledger.errors",
     "LogError": "discreet.log.errors",
     "Mechanism": "discreet.mechanisms.base",
     "ParameterError": "discreet.mechanisms.parameters",

@@ -49,6 +49,11 @@ def test_zcdp_rho_inverts_zcdp_epsilon(epsilon: float, delta: float) -> None:
     assert accounting.zcdp_epsilon(rho * 1.001, delta) > epsilon
 
 
+def test_zcdp_rho_needs_an_epsilon() -> None:
+    with pytest.raises(ValueError, match="epsilon above 0"):
+        accounting.zcdp_rho(0.0, 1e-6)
+
+
 def test_zcdp_counts_pure_parts_and_their_deltas() -> None:
     total = accounting.zcdp([Part("a", 0.2, 1e-7), Part("b", rho=0.03)], 1e-6)
     assert total.delta == pytest.approx(1.1e-6)

@@ -42,6 +42,7 @@ def certificate(
             out.print(f"  {key}: {value}", markup=False)
         for note in found.notes:
             out.print(f"  note: {note}", markup=False)
+        out.print(f"  ledger: {found.ledger}")
         if found.artificial_times:
             out.print("  note: the times are artificial (1970, one second per event)")
         for finding in findings:

@@ -68,6 +68,8 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 @lru_cache(maxsize=256)
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """The largest ρ (rounded down) whose conversion stays within (ε, δ)."""
+    if not epsilon > 0:
+        raise ValueError(f"needs epsilon above 0, not {epsilon}")
     low, high = 0.0, epsilon
     while zcdp_epsilon(high, delta) <= epsilon:
         high *= 2

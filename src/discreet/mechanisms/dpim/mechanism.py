@@ -226,7 +226,7 @@ class DPIM(Mechanism):
         another rises); starts and ends are read anew in every sibling subtree, at worst in |A|/4
         of half the budget each; log fitness pools the tokens of all cases, so that one long case
         moves it by far more than 1/|L|. With a public alphabet and public bounds the loss is at
-        most 2ε₁(1.5·r₁ + max(1, |A|/4)·r₂ + |L|·Δ·r₃) + ε₀, where Δ, the most that one case moves
+        most 2ε₁(1.5·r₁ + (|A|/4)·r₂ + |L|·Δ·r₃) + ε₀, where Δ, the most that one case moves
         the fitness, is not known beforehand.
         """
         reason = (
@@ -239,7 +239,7 @@ class DPIM(Mechanism):
             reason += "; the numbers of pairs to select are taken from the log"
         if not isinstance(self._labels, str):
             pairs, structure, fitness = self.shares
-            inner = 1.5 * pairs + max(1.0, len(self._labels) / 4) * structure + fitness
+            inner = 1.5 * pairs + len(self._labels) / 4 * structure + fitness
             least = (budget.epsilon - self.epsilon0) * inner + self.epsilon0
             reason += (
                 f". Even with a fitness that is a mean over cases, and public bounds, only "

@@ -29,16 +29,17 @@ def phases(steps: Integers) -> Integers:
     return np.minimum(doubled, PHASES - 1)
 
 
-def context(level: int, base: int, last: Integers, steps: Integers, previous: Integers) -> Integers:
-    """What the next activity may depend on, as a number.
+def context(level: int, base: int, steps: Integers, past: list[Integers]) -> Integers:
+    """What the next activity may depend on, as a number; `past` holds the last ones first.
 
-    Level 0: the last activity. Level 1: it and the phase. Level 2: these and the one before.
+    Level 0: the last activity. Level k: the phase and the last k activities.
     """
     if level == 0:
-        return last
-    if level == 1:
-        return phases(steps) * base + last
-    return (phases(steps) * base + previous) * base + last
+        return past[0]
+    number = phases(steps)
+    for symbol in reversed(past[:level]):
+        number = number * base + symbol
+    return number
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class Chain:
         sequences = np.full((SAMPLES, max_length + 2), mark, dtype=np.int64)
         running = np.arange(SAMPLES)
         for step in range(max_length + 1):
-            last, previous = sequences[running, step], sequences[running, max(step - 1, 0)]
-            weights = self.weights(last, np.full(len(running), step), previous)
+            past = [sequences[running, max(step - back, 0)] for back in range(len(self.levels))]
+            weights = self.weights(np.full(len(running), step), past)
             if step == 0:
                 weights[:, mark] = 0
             reach = np.cumsum(weights, axis=1)
@@ -74,12 +75,12 @@ class Chain:
         kept = sequences[ended] if 10 * len(ended) > SAMPLES else sequences
         return _counted(self.activities, kept)
 
-    def weights(self, last: Integers, steps: Integers, previous: Integers) -> Floats:
+    def weights(self, steps: Integers, past: list[Integers]) -> Floats:
         """How likely each activity, or the end, is to follow."""
         base = len(self.activities) + 1
-        found = np.zeros((len(last), base))
+        found = np.zeros((len(steps), base))
         for level, (contexts, rows) in enumerate(self.levels):
-            place, known = located(contexts, context(level, base, last, steps, previous))
+            place, known = located(contexts, context(level, base, steps, past))
             found[known] = rows[place[known]]
         return found
 

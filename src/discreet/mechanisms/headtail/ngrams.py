@@ -39,14 +39,14 @@ LABELS = 64
 UNSEEN = 0.2
 """Part of delta for showing an activity that only one case has."""
 
-SHARES = ((1.0,), (0.45, 0.55), (0.28, 0.44, 0.28))
+SHARES = ((1.0,), (0.45, 0.55), (0.28, 0.44, 0.28), (0.2, 0.3, 0.3, 0.2))
 """Of the budget for contexts: the levels of context, as many as the noise allows."""
 
 ACTIVITIES = (0.05, 0.2)
 """Share for the activities themselves if the alphabet is public, and if it is not."""
 
-REACH = (8.0, 40.0)
-"""How far an activity must stand out from the noise for triples, and for quadruples."""
+REACH = (8.0, 40.0, 120.0)
+"""How far an activity must stand out from the noise for each further level."""
 
 OPEN = 5.0
 """A context is opened if its noisy count exceeds so many deviations of the noise."""
@@ -208,13 +208,14 @@ def learned(
     overall = np.append(clear if clear.any() else np.ones(mark), max(cases_about, 1.0))
     last, following, owner = pairs(cases)
     steps = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    previous = np.where(steps > 0, np.roll(last, 1), mark)
+    depth = len(noise.shares) - 1
+    past = [np.where(steps >= back, np.roll(last, back), mark) for back in range(max(depth - 1, 1))]
     contexts = np.arange(base)
     shorter: Floats = np.repeat((overall / overall.sum())[None], base, axis=0)
     levels: list[tuple[Integers, Floats]] = []
-    for level in range(len(noise.shares) - 1):
+    for level in range(depth):
         deviation = noise.of(level + 1).deviation
-        place, known = located(contexts, context(level, base, last, steps, previous))
+        place, known = located(contexts, context(level, base, steps, past))
         table = Contributions.of(
             owner[known], place[known] * base + following[known], len(contexts) * base
         )
@@ -235,25 +236,25 @@ def learned(
 def _refined(
     level: int, contexts: Integers, counts: Floats, deviation: float, base: int
 ) -> Integers:
-    """The contexts of the next level that are frequent enough to be worth a table."""
+    """The contexts of the next level that are frequent enough to be worth a row."""
     if level == 0:
         often = np.flatnonzero(counts.sum(axis=0)[:-1] > OPEN * deviation)
-        return np.concatenate(
-            [[base - 1], (np.arange(1, PHASES)[:, None] * base + often).ravel()]
-        )
+        later = (np.arange(1, PHASES)[:, None] * base + often).ravel()
+        return np.append(base - 1, later)
     row, column = np.nonzero(counts[:, :-1] > OPEN * deviation)
-    phase, last = np.divmod(contexts[row], base)
-    # a step later the phase is the same (if it is a long one) or the next
-    later = np.minimum(phase + 1, PHASES - 1)
-    same = (phase >= 3)
-    opened = [(p * base + last) * base + column for p in (later, np.where(same, phase, later))]
-    return np.unique(np.concatenate(opened))
+    phase, symbols = np.divmod(contexts[row], base**level)
+    grown = symbols * base + column
+    # A step later the phase is the next one or, if it lasts longer than a step, the same.
+    following = np.minimum(phase + 1, PHASES - 1)
+    lasting = np.where(phase > 2, phase, following)
+    return np.unique(np.concatenate([following, lasting]) * base ** (level + 1) + np.tile(grown, 2))
 
 
 def _less_precise(levels: list[tuple[Integers, Floats]], contexts: Integers, base: int) -> Floats:
-    """For each context of the next level the weights of the one it refines."""
+    """For each context of the next level the weights of the most precise one it refines."""
     found = levels[0][1][contexts % base]
-    if len(levels) > 1:
-        place, known = located(levels[1][0], contexts // base**2 * base + contexts % base)
-        found[known] = levels[1][1][place[known]]
+    phase = contexts // base ** len(levels)
+    for level, (listed, weights) in enumerate(levels[1:], start=1):
+        place, known = located(listed, phase * base**level + contexts % base**level)
+        found[known] = weights[place[known]]
     return found
