@@ -6,7 +6,7 @@ import sys
 from time import perf_counter
 
 from discreet.audits.neighbours import pair
-from discreet.audits.plans import all_plans
+from discreet.audits.plans import audited_names, plans_of
 from discreet.audits.sampling import batched, releases
 from discreet.mechanisms.base import Mechanism
 
@@ -33,7 +33,7 @@ def per_second(mechanism: Mechanism, seconds: float, *, many: bool) -> float:
 def main(seconds: float = SECONDS) -> None:
     """Print one line per mechanism and parameters."""
     print(f"{'releases per second':<66}{'release':>9}{'batched':>9}{'ratio':>7}")
-    for plan in all_plans():
+    for plan in (plan for name in audited_names() for plan in plans_of(name)):
         mechanism = plan.build(pair("second case"))
         one = per_second(mechanism, seconds, many=False)
         title = f"{plan.mechanism} {' '.join(map(str, plan.parameters.values()))}"[:64]

@@ -94,7 +94,7 @@ def test_a_plain_log_has_no_certificate(tmp_path: Path) -> None:
     write_log(sample_log("permits", cases=5, seed=1), path)
     with pytest.raises(CertificateError, match="carries no certificate"):
         read_certificate(path)
-    with pytest.raises(LogError, match="not a file"):
+    with pytest.raises(LogError, match="there is no file"):
         read_certificate(tmp_path / "none.xes")
 
 

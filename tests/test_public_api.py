@@ -13,6 +13,7 @@ EXPORTED = {
     "Certificate",
     "CertificateError",
     "EventLog",
+    "Follows",
     "Guarantee",
     "Ledger",
     "LedgerError",

@@ -19,6 +19,7 @@ _HOMES = {
     "Certificate": "discreet.certificate",
     "CertificateError": "discreet.certificate",
     "EventLog": "discreet.log.events",
+    "Follows": "discreet.log.follows",
     "Guarantee": "discreet.privacy.guarantee",
     "Ledger": "discreet.ledger.ledger",
     "LedgerError": "discreet.ledger.errors",

@@ -160,11 +160,14 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
     consistently is not found: that takes a signature and a key.
     """
     path = Path(path)
-    inside, digest = _inside(path)
     beside_path = certificate_path(path)
     beside = None
     if beside_path.is_file():
         beside = Certificate.from_json(beside_path.read_text(encoding="utf-8", errors="replace"))
+    if beside is not None and beside.artefact not in ("log", "variants"):
+        inside, digest = None, _digest(path)
+    else:
+        inside, digest = _inside(path)
     certificate = inside or beside
     if certificate is None:
         raise CertificateError(
@@ -204,17 +207,23 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
 def _inside(path: Path) -> tuple[Certificate | None, str]:
     """The certificate embedded in a log file, if any, and the digest of the file's content."""
     from discreet.log.digest import content_digest
-    from discreet.log.errors import LogError
     from discreet.log.reading import SUFFIXES, read_log
 
-    if not path.is_file():
-        raise LogError(f"{path} is not a file; name the released file")
     if not path.name.lower().endswith(SUFFIXES):
-        return None, hashlib.sha256(path.read_bytes()).hexdigest()
+        return None, _digest(path)
     log = read_log(path, allow_empty=True)
     text = log.attributes.get("dp:certificate")
     inside = Certificate.from_json(text) if isinstance(text, str) else None
     return inside, content_digest(log)
+
+
+def _digest(path: Path) -> str:
+    from discreet.log.errors import LogError
+
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise LogError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def _recompute(certificate: Certificate) -> Finding:

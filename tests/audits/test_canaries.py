@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.audits import audit
 from discreet.audits.canaries import Booleans, Floats, audit_canaries, audit_one_run
-from discreet.audits.neighbours import Case, make_log
+from discreet.audits.neighbours import Case, make_log, pair, pairs_for
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travas import TraVaS, UTraVaS
 from discreet.privacy.accounting import zcdp_epsilon
@@ -70,6 +71,18 @@ def test_canary_cases_in_a_log() -> None:
     leaking = audit_canaries(RawSupport(epsilon=1, delta=1e-6), log, canaries)
     assert leaking.contradicts
     assert leaking.epsilon > 2.5
+
+
+def test_a_pair_with_canaries_is_audited_in_one_run() -> None:
+    """How mechanisms that train a model are audited by name."""
+    assert [chosen.name for chosen in pairs_for("travag", "add-remove")] == ["canaries"]
+    assert "canaries" not in [chosen.name for chosen in pairs_for("travas", "add-remove")]
+    sound = audit(TraVaS(epsilon=1, delta=1e-6), pairs=[pair("canaries")])
+    assert sound.verdict == "consistent"
+    assert [found.runs for found in sound.pairs] == [1]
+    leaking = audit(RawSupport(epsilon=1, delta=1e-6), pairs=[pair("canaries")])
+    assert leaking.verdict == "violated"
+    assert leaking.epsilon > 1
 
 
 def test_what_cannot_be_audited_is_refused() -> None:

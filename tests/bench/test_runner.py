@@ -14,6 +14,7 @@ import pytest
 from discreet.bench.plan import load_plan
 from discreet.bench.runner import DIED, run, run_cell
 from discreet.bench.store import Row, Store
+from discreet.mechanisms.travas import TraVaS
 from tests.bench.conftest import PLAN
 
 
@@ -42,11 +43,14 @@ def test_an_empty_release_is_counted(small_plan: Path) -> None:
     assert row.figures["similarity"] == 0.0
 
 
-def test_a_run_that_takes_too_long_fails(small_plan: Path) -> None:
+def test_a_run_that_takes_too_long_fails(small_plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells, _ = load_plan(str(small_plan)).cells(small_plan.parent)
-    row = run_cell(replace(cells[-1], timeout=1e-4))
+    assert run_cell(cells[-1]).outcome == "ok"
+    monkeypatch.setattr(TraVaS, "_draw", lambda *_: time.sleep(60))
+    row = run_cell(replace(cells[-1], timeout=0.2))
     assert row.outcome == "failed"
-    assert "took longer" in row.error
+    assert row.error == "TimeoutError: took longer than 0.2 s"
+    assert row.seconds < 30
 
 
 def test_a_worker_that_dies_costs_only_its_own_run(

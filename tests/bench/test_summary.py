@@ -61,6 +61,13 @@ def test_empty_outputs_count_in_the_mean_and_failures_beside_it() -> None:
 
 def test_axes() -> None:
     assert axes_of(settings_of(ROWS)) == ["epsilon", "delta"]
+    pruned = [
+        replace(row(0, epsilon=e), parameters={"epsilon": e, "delta": 0.01, "min_count": m})
+        for e, m in ((1.0, 4), (0.1, 20))
+    ]
+    assert axes_of(settings_of(pruned)) == ["epsilon", "delta"]
+    twice = replace(pruned[0], parameters={"epsilon": 1.0, "delta": 0.01, "min_count": 5})
+    assert axes_of(settings_of([*pruned, twice])) == ["epsilon", "delta", "min_count"]
 
 
 def test_published_figures_stand_beside_ours(plan: Plan) -> None:
@@ -78,9 +85,11 @@ def test_claims(plan: Plan) -> None:
         Claim("high", "travas", "similarity", low=0.9),
         Claim("low", "travas", "similarity", epsilon=0.1, high=0.3),
         Claim("unknown", "travas", "fitness", low=0.3),
+        Claim("may be low", "travas", "similarity", high=0.3, some=True),
+        Claim("always low", "travas", "similarity", high=0.3),
     )
     outcomes = verdicts(replace(plan, claims=claims), settings_of(ROWS))
-    assert [one.holds for one in outcomes] == [False, True, None]
+    assert [one.holds for one in outcomes] == [False, True, None, True, False]
 
 
 def test_markdown() -> None:

@@ -51,7 +51,8 @@ def test_only_add_remove_candidates() -> None:
 
 def test_a_release_is_one_of_the_candidates_kind() -> None:
     log = sample_log("hospital", cases=800, seed=2)
-    release = mechanism("choice", epsilon=4, delta=1e-3).release(log)
+    rivals = "travas,utravas"
+    release = mechanism("choice", epsilon=4, delta=1e-3, candidates=rivals).release(log)
     assert isinstance(release.artefact, Variants)
     assert release.guarantee.private
     true = log.variants.to_dict()

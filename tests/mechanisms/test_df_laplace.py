@@ -112,7 +112,7 @@ def test_much_budget_gives_back_the_counts(norm: str) -> None:
     assert chosen.release(log).artefact == Follows.of_variants(log.variants)
 
 
-@pytest.mark.parametrize("suffix", [".json", ".dot", ".mmd", ".svg"])
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".dot", ".mmd", ".svg"])
 def test_the_graph_is_written_with_its_certificate(suffix: str, tmp_path: Path) -> None:
     log = sample_log("hospital", cases=300, seed=1)
     release = DFLaplace(epsilon=5, alphabet=log.activities).release(log)

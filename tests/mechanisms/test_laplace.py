@@ -15,9 +15,10 @@ from discreet.mechanisms.laplace import (
 )
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.prefix_tree import PrefixTree
+from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget
 from discreet.utility.similarity import relative_log_similarity
-from tests.mechanisms.neighbours import loss_at_least
+from tests.mechanisms.neighbours import Small, loss_at_least
 
 LABELS = ("a", "b")
 BASE = {("b",): 5}
@@ -116,6 +117,19 @@ def test_an_empty_tree_is_a_valid_release(tmp_path: Path) -> None:
     release.write(tmp_path / "empty.xes")
     _, findings = check_certificate(tmp_path / "empty.xes")
     assert all(finding.outcome == "holds" for finding in findings)
+
+
+@pytest.mark.parametrize("name", ["laplace", "sacofa", "df-laplace", "sapa"])
+@pytest.mark.parametrize("alphabet", [("a",), "from-log"])
+@pytest.mark.parametrize("counts", [{}, {("a",): 1}, {("x", "y"): 3}])
+def test_logs_of_next_to_nothing_are_released(
+    name: str, alphabet: tuple[str, ...] | str, counts: dict[tuple[str, ...], int]
+) -> None:
+    extra = {"rules": "learn"} if name == "sacofa" else {}
+    for budget in ({}, {"delta": 1e-6}, {"epsilon": 1e5}):
+        chosen = mechanism(name, alphabet=alphabet, **budget, **extra)
+        released = chosen.release(Small(counts)).artefact  # type: ignore[arg-type]
+        assert set(released.activities) <= {"a", "x", "y"}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from discreet.log.follows import Follows
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
+from discreet.mechanisms import playout
 from discreet.mechanisms.contributions import near_pairs
 from discreet.mechanisms.playout import balanced, play_out
 from discreet.mechanisms.sapa import SaPa
@@ -60,24 +61,20 @@ def test_a_balanced_graph_stays_as_it_is() -> None:
     assert traces.cases == 300
 
 
-def test_steps_are_drawn_in_proportion_to_what_is_left() -> None:
-    follows = graph([[0, 0, 0, 1], [0, 0, 0, 3], [0, 0, 0, 0], [1, 3, 0, 0]])
-    first = Counter(
-        next(iter(play_out(_only_one(follows, Randomness.system()), Randomness.system())))[0]
-        for _ in range(2000)
-    )
-    assert abs(first[("a",)] / 2000 - 0.25) < 5.5 * np.sqrt(0.25 * 0.75 / 2000)
+def test_steps_are_drawn_in_proportion_to_their_counts() -> None:
+    # ⊤ → a (1), a → b (3), a → c (1), b → ⊥ (1), c → ⊥ (1): one trace
+    follows = graph([[0, 3, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 0]])
+    source = Randomness.system()
+    runs = 2000
+    found = Counter(next(iter(play_out(follows, source)))[0] for _ in range(runs))
+    assert set(found) == {("a", "b"), ("a", "c")}
+    assert abs(found[("a", "c")] / runs - 0.25) < 5.5 * np.sqrt(0.25 * 0.75 / runs)
 
 
-def _only_one(follows: Follows, source: Randomness) -> Follows:
-    """The graph of the first walk only."""
-    traces = play_out(follows, source)
-    assert traces.to_dict() == {("a",): 1, ("b",): 3}
-    steps = np.repeat(np.arange(2), [1, 3])[source.permutation(4)]
-    counts = follows.counts.copy()
-    counts[-1] = 0
-    counts[-1, steps[0]] = 1
-    return Follows(follows.activities, counts)
+def test_huge_noise_is_scaled_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playout, "MOST_STEPS", 100)
+    follows = graph([[0, 10**9], [10**9, 0]])
+    assert 30 <= play_out(follows, Randomness.system()).cases <= 50
 
 
 def test_dead_ends_are_left_by_going_back() -> None:
@@ -137,12 +134,12 @@ def test_published_gives_away_a_new_pair_and_strict_does_not() -> None:
 
 
 @pytest.mark.parametrize("distance", [1, 2, 4])
-@pytest.mark.parametrize("playout", ["balanced", "backtracking"])
-def test_strict_keeps_the_size_of_a_large_log(distance: int, playout: str) -> None:
+@pytest.mark.parametrize("walk", ["balanced", "backtracking"])
+def test_strict_keeps_the_size_of_a_large_log(distance: int, walk: str) -> None:
     log = sample_log("hospital", cases=4000, seed=1)
-    chosen = SaPa(epsilon=10, alphabet=log.activities, max_distance=distance, playout=playout)  # type: ignore[arg-type]
+    chosen = SaPa(epsilon=10, alphabet=log.activities, max_distance=distance, playout=walk)  # type: ignore[arg-type]
     released = chosen.release(log).artefact
-    assert 0.85 * log.cases < released.cases < 1.1 * log.cases
+    assert 0.7 * log.cases < released.cases < 1.1 * log.cases
     assert relative_log_similarity(log.variants, released) > 0.6
 
 

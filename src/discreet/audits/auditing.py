@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.audits.measuring import audit_pair
 from discreet.audits.neighbours import Pair
-from discreet.audits.plans import Plan, all_plans
+from discreet.audits.plans import Plan, audited_names, plans_of
 from discreet.audits.result import CONFIDENCE, Audit, PairAudit
 from discreet.audits.sampling import FULL, QUICK, Effort
 from discreet.mechanisms.base import Mechanism
@@ -20,6 +20,7 @@ from discreet.mechanisms.parameters import ParameterError
 Watch = Callable[[int, int, str], None]
 """Is told how many pairs are done, of how many, and which comes next."""
 Task = tuple[Mechanism, Pair, Effort, float]
+Outcome = PairAudit | ImportError
 
 
 def audit(
@@ -64,18 +65,26 @@ def audit_all(
 ) -> tuple[list[Audit], dict[str, str]]:
     """Audit every mechanism in every fidelity.
 
-    Returns the audits, and the mechanisms that could not be built with the reason.
+    Returns the audits, and the mechanisms that could not be built or imported, with the reason.
     """
     effort = effort or (QUICK if quick else FULL)
-    jobs, left_out = [], {}
-    for plan in all_plans():
+    jobs: list[_Job] = []
+    left_out: dict[str, str] = {}
+    for name in audited_names():
         try:
-            jobs.append(_Job(plan, plan.pairs(quick), effort))
-        except ParameterError as error:
-            left_out[plan.mechanism] = str(error)
+            jobs += [_Job(plan, plan.pairs(quick), effort) for plan in plans_of(name)]
+        except (ParameterError, ImportError) as error:
+            left_out[name] = str(error)
     tasks = [task for job in jobs for task in job.tasks()]
     found = iter(_run(tasks, workers or os.cpu_count() or 1, watch))
-    return [job.result([next(found) for _ in job.pairs]) for job in jobs], left_out
+    audits = []
+    for job in jobs:
+        outcomes = [next(found) for _ in job.pairs]
+        try:
+            audits.append(job.result(outcomes))
+        except ImportError as error:
+            left_out[job.plan.mechanism] = str(error)
+    return audits, left_out
 
 
 @dataclass(frozen=True)
@@ -105,29 +114,42 @@ class _Job:
                 )
         return [(mechanism, pair, self.effort, alpha) for mechanism, pair in built]
 
-    def result(self, found: list[PairAudit]) -> Audit:
+    def result(self, found: list[Outcome]) -> Audit:
+        done = []
+        for outcome in found:
+            if isinstance(outcome, ImportError):
+                raise outcome
+            done.append(outcome)
         first = self.plan.build(self.pairs[0])
         given = dict(self.plan.parameters)
-        return Audit(self.plan.mechanism, given, first.guarantee(), tuple(found))
+        return Audit(self.plan.mechanism, given, first.guarantee(), tuple(done))
 
 
-def _run(tasks: list[Task], workers: int, watch: Watch | None) -> list[PairAudit]:
+def _run(tasks: list[Task], workers: int, watch: Watch | None) -> list[Outcome]:
     """Audit the pairs, in this process or in several fresh ones."""
     if workers == 1:
         return list(_watched(map(_task, tasks), tasks, watch))
     with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=get_context("spawn")) as pool:
-        return list(_watched(pool.map(_task, tasks), tasks, watch))
+        try:
+            return list(_watched(pool.map(_task, tasks), tasks, watch))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
-def _task(task: Task) -> PairAudit:
-    return audit_pair(*task)
+def _task(task: Task) -> Outcome:
+    """Audit one pair; a mechanism whose libraries are not installed must not stop the others."""
+    try:
+        return audit_pair(*task)
+    except ImportError as error:
+        return error
 
 
 def _watched(
-    found: Iterator[PairAudit],
+    found: Iterator[Outcome],
     tasks: list[Task],
     watch: Watch | None,
-) -> Iterator[PairAudit]:
+) -> Iterator[Outcome]:
     for done, (mechanism, pair, _, _) in enumerate(tasks):
         if watch is not None:
             watch(done, len(tasks), f"{mechanism.name}: {pair.name}")

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.audits.bounds import epsilon_from_one_run, one_run_p_value
-from discreet.audits.measuring import FALSE_ALARM
 from discreet.audits.neighbours import Trace
-from discreet.audits.result import CONFIDENCE
+from discreet.audits.result import CONFIDENCE, FALSE_ALARM
 from discreet.log.variants import Variants
 from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
@@ -96,16 +95,19 @@ def audit_canaries(
     log: EventLog,
     canaries: Sequence[Trace],
     score: Callable[[Any, Trace], float] | None = None,
+    against: Budget | None = None,
 ) -> OneRunAudit:
     """Audit a mechanism by one release of a log into which canary cases were put or not.
 
     `score` says how much an artefact looks as if it had seen a canary; for variants by default
-    the canary's released count, and then how near the nearest released variant comes.
+    the canary's released count, and then how near the nearest released variant comes. Held
+    against what the mechanism promises, or `against`.
     """
     from discreet.audits.neighbours import Case, make_log
 
     promise = mechanism.guarantee()
-    if promise.holds is None:
+    against = against or promise.holds
+    if against is None:
         raise ParameterError(f"{mechanism.name} makes no promise that one run could contradict")
     if promise.neighbours != "add-remove":
         raise ParameterError("canaries are added or left out: the guarantee must be add-remove")
@@ -117,7 +119,7 @@ def audit_canaries(
         artefact = mechanism.release(make_log([*cases, *chosen])).artefact
         return np.array([judge(artefact, trace) for trace in canaries])
 
-    return audit_one_run(run, len(canaries), promise.holds)
+    return audit_one_run(run, len(canaries), against)
 
 
 def _nearness(artefact: Any, trace: Trace) -> float:

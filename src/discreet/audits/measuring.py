@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from collections.abc import Callable
+from time import process_time
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.audits.bounds import epsilon_from_runs
+from discreet.audits.canaries import audit_canaries
 from discreet.audits.distinguisher import train
 from discreet.audits.events import Event, choose_event
 from discreet.audits.exact import exact_leak
 from discreet.audits.features import Features, learn_features, shown_name
 from discreet.audits.neighbours import Pair
-from discreet.audits.result import Evidence, PairAudit
+from discreet.audits.result import FALSE_ALARM, Evidence, PairAudit
 from discreet.audits.sampling import Effort, affordable, releases, sample
 from discreet.mechanisms.alphabet import FROM_LOG
 from discreet.mechanisms.base import Mechanism
@@ -21,33 +23,54 @@ from discreet.privacy.guarantee import Budget
 
 Floats = npt.NDArray[np.float64]
 TRIALS = 20
-FALSE_ALARM = 1e-9
-"""The chance that one pair is called a violation though the promise holds."""
 CONFIRMATIONS = (2, 8)
 """Fresh runs of a suspicion, as multiples of the runs that raised it."""
 
 
 def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -> PairAudit:
     """Measure one pair; each piece of evidence errs with probability at most alpha."""
-    begin = perf_counter()
+    begin = process_time()
     promise = mechanism.guarantee()
-    trials = [artefact for log in pair.logs for artefact in releases(mechanism, log, TRIALS)]
-    if all(artefact is None for artefact in trials):
-        mechanism.release(pair.logs[1])  # says why it refuses
-    bench = _Bench(mechanism, pair, learn_features(pair, trials), effort)
     holds, claimed = promise.holds, promise.claimed
     if not _conditions_met(mechanism, pair):
         holds = None
     if holds is None and claimed is None:
         claimed = mechanism.target
+    if pair.canaries:
+        evidence, runs = _one_run(mechanism, pair)
+    else:
+        evidence, runs = _many(mechanism, pair, effort, alpha)
     return PairAudit(
         pair=pair.name,
         logs=pair.describe(),
-        runs=bench.runs,
-        promise=bench.evidence(holds, alpha) if holds else None,
-        claim=bench.evidence(claimed, alpha) if claimed and claimed != holds else None,
-        seconds=perf_counter() - begin,
+        runs=runs,
+        promise=evidence(holds) if holds else None,
+        claim=evidence(claimed) if claimed and claimed != holds else None,
+        seconds=process_time() - begin,
     )
+
+
+def _many(
+    mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float
+) -> tuple[Callable[[Budget], Evidence], int]:
+    """Evidence from many runs on either log."""
+    trials = [artefact for log in pair.logs for artefact in releases(mechanism, log, TRIALS)]
+    if all(artefact is None for artefact in trials):
+        mechanism.release(pair.logs[1])  # says why it refuses
+    bench = _Bench(mechanism, pair, learn_features(pair, trials), effort)
+    return lambda against: bench.evidence(against, alpha), bench.runs
+
+
+def _one_run(mechanism: Mechanism, pair: Pair) -> tuple[Callable[[Budget], Evidence], int]:
+    """Evidence from the canaries of one run."""
+
+    def evidence(against: Budget) -> Evidence:
+        found = audit_canaries(mechanism, pair.logs[0], pair.canaries, against=against)
+        share = found.correct / found.guesses
+        words = f"{found.correct} of {found.guesses} canaries guessed rightly"
+        return Evidence(against, found.epsilon, words, (share, 0.5), None, found.contradicts)
+
+    return evidence, 1
 
 
 def _conditions_met(mechanism: Mechanism, pair: Pair) -> bool:

@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 
 import polars as pl
 
@@ -45,6 +46,8 @@ class Pair:
     """Mechanisms it was made for; empty: any."""
     public: Mapping[str, object] = field(default_factory=dict)
     """Parameters that make it tell most, unless they are given."""
+    canaries: tuple[Trace, ...] = ()
+    """For audits in one run: cases that are put in or left out by a coin each."""
 
     @property
     def neighbours(self) -> Neighbours:
@@ -66,7 +69,8 @@ class Pair:
     @cached_property
     def alphabet(self) -> tuple[str, ...]:
         """All activities of both logs: what an audit declares as public."""
-        return tuple(sorted({label for log in self.logs for label in log.activities}))
+        labels = {label for log in self.logs for label in log.activities}
+        return tuple(sorted(labels.union(*self.canaries)))
 
     @property
     def appears(self) -> Trace | None:
@@ -150,14 +154,19 @@ def pair(name: str) -> Pair:
 
 
 def pairs_for(mechanism: str, neighbours: Neighbours) -> list[Pair]:
-    """The pairs that a mechanism is audited on, by name and neighbour relation."""
-    return [
+    """The pairs that a mechanism is audited on, by name and neighbour relation.
+
+    Where one was made for auditing it in one run, that one only.
+    """
+    fitting = [
         pair
         for pair in _PAIRS.values()
         if pair.neighbours == neighbours and (not pair.only or mechanism in pair.only)
     ]
+    return [pair for pair in fitting if pair.canaries] or fitting
 
 
+_CANARIES = tuple(tuple("a" + "".join(rest)) for rest in product("abcd", repeat=4))
 _SWAPPED = Case(("R", "H", "M", "D"))
 
 for _pair in (
@@ -252,6 +261,14 @@ for _pair in (
         "a log where every variant is unique but one",
         _of(*[w for v in ("ab", "ac", "ad", "abc", "acb", "abd") for w in (v, 1)]),
         Case(("a", "b")),
+    ),
+    Pair(
+        "canaries",
+        "256 unusual cases, each put in or left out by a coin: audits a model in one training",
+        _of("abc", 120, "acd", 60, "ad", 20),
+        Case(_CANARIES[0]),
+        only=("ddpm", "sequence", "travag"),
+        canaries=_CANARIES,
     ),
     Pair(
         "swap: surgery twice",

@@ -20,6 +20,7 @@ TELLING: dict[str, tuple[str, ...]] = {
     "choice": ("one more", "unique variant"),
     "df-laplace": ("one more", "long loop", "very long case"),
     "dpim": ("swap: new activity", "swap: endless case"),
+    "headtail": ("one more", "filled head", "emptied head", "new activity"),
     "laplace": ("one more", "three steps", "new activity"),
     "sacofa": ("one more", "three steps", "broken rule"),
     "sapa": ("one more", "broken rule", "surgery twice"),
@@ -108,7 +109,7 @@ class Plan:
             return fitting
         usual = USUAL if neighbours == "add-remove" else USUAL_SWAP
         wanted = TELLING.get(self.mechanism, usual)
-        return [one for one in fitting if one.name in wanted]
+        return [one for one in fitting if one.name in wanted or one.canaries]
 
 
 def audited_names() -> list[str]:
@@ -116,12 +117,9 @@ def audited_names() -> list[str]:
     return [*YARDSTICKS, *mechanism_names()]
 
 
-def all_plans() -> list[Plan]:
-    """Every mechanism in every fidelity."""
-    plans = []
-    for name in audited_names():
-        owner = YARDSTICKS.get(name) or mechanism_class(name)
-        fidelity = owner.parameters().get("fidelity")
-        default = [{"fidelity": choice} for choice in fidelity.choices] if fidelity else [{}]
-        plans += [Plan(name, settings) for settings in VARIATIONS.get(name, default)]
-    return plans
+def plans_of(name: str) -> list[Plan]:
+    """One mechanism in every fidelity."""
+    owner = YARDSTICKS.get(name) or mechanism_class(name)
+    fidelity = owner.parameters().get("fidelity")
+    default = [{"fidelity": choice} for choice in fidelity.choices] if fidelity else [{}]
+    return [Plan(name, settings) for settings in VARIATIONS.get(name, default)]

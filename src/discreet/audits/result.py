@@ -11,6 +11,8 @@ from discreet.privacy.guarantee import Budget, Guarantee
 
 Verdict = Literal["consistent", "violated", "no guarantee"]
 CONFIDENCE = 0.95
+FALSE_ALARM = 1e-9
+"""The chance that one pair is called a violation though the promise holds."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class PairAudit:
     logs: str
     runs: int
     seconds: float
+    """Processor time."""
     promise: Evidence | None
     claim: Evidence | None
 

@@ -21,6 +21,10 @@ COST = (
 )
 
 
+DELEGATES = ("auto", "choice")
+"""Mechanisms that only hand on to others, which take part themselves."""
+
+
 @dataclass(frozen=True)
 class Contender:
     """How a mechanism did, or why it could not take part."""
@@ -59,7 +63,7 @@ def compare(
         measures += ("model",)
     given = {"epsilon": epsilon, "delta": delta, **(parameters or {})}
     ceiling = evaluator.ceiling
-    chosen = list(names) or [name for name in mechanism_names() if name != "choice"]
+    chosen = list(names) or [name for name in mechanism_names() if name not in DELEGATES]
     deadline = time.monotonic() + seconds
     found = []
     for index, name in enumerate(chosen):
@@ -86,6 +90,8 @@ def _contender(
         promise = built.guarantee()
         status = promise.status
         budget = "nothing finite" if promise.holds is None else str(promise.holds)
+        if promise.neighbours != "add-remove":
+            budget += f" ({promise.neighbours})"
         with limited(seconds):
             release = built.release(evaluator.log)
             found = evaluator.evaluate(release, measures=measures, reference=False)

@@ -93,6 +93,8 @@ class Claim:
     epsilon: float | None = None
     low: float | None = None
     high: float | None = None
+    some: bool = False
+    """Whether one setting in the range is enough ("may", "can"), instead of all."""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def _against_the_paper(plan: Plan, settings: Sequence[Setting], found: Sequence[
                 check.claim.text,
                 check.claim.label,
                 check.claim.measure,
-                "–" if check.lows is None else f"{shown(check.lows)} to {shown(check.highs)}",
+                f"{shown(min(check.means))} to {shown(max(check.means))}" if check.means else "–",
                 words[check.holds],
             ]
             for check in checks

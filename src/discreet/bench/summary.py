@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -112,17 +113,21 @@ def measured(settings: Iterable[Setting]) -> list[str]:
 
 
 def axes_of(settings: Sequence[Setting]) -> list[str]:
-    """The parameters that tell settings of the same label and log apart, ε and δ first."""
+    """The parameters that tell settings of the same label and log apart: ε, δ, then others.
+
+    Those that only follow the budget, such as a pruning threshold for each ε, are none.
+    """
     by_label: dict[tuple[str, str], list[Setting]] = defaultdict(list)
     for one in settings:
         by_label[one.log, one.label].append(one)
-    varying = {
-        name
-        for group in by_label.values()
-        for name in {n for one in group for n in one.parameters}
-        if len({json.dumps(one.parameters.get(name)) for one in group}) > 1
-    }
-    varying |= {n for one in settings for n in ("epsilon", "delta") if n in one.parameters}
+    varying: set[str] = {n for one in settings for n in one.parameters if n in ("epsilon", "delta")}
+    for group in by_label.values():
+        if len({(one.epsilon, one.delta) for one in group}) < len(group):
+            varying |= {
+                name
+                for name in {n for one in group for n in one.parameters}
+                if len({json.dumps(one.parameters.get(name)) for one in group}) > 1
+            }
     first = [name for name in ("epsilon", "delta") if name in varying]
     return first + sorted(varying - set(first))
 
@@ -148,7 +153,7 @@ class Gap:
 def gaps(plan: Plan, settings: Sequence[Setting]) -> list[Gap]:
     """Every published figure of the plan that was measured here.
 
-    Where our mechanism has no δ, the published figures of all δ are averaged.
+    Where our mechanism has no δ, or 0, the published figures of all δ are averaged.
     """
     if plan.published is None:
         return []
@@ -166,7 +171,7 @@ def gaps(plan: Plan, settings: Sequence[Setting]) -> list[Gap]:
     for one in settings:
         for measure in measured([one]):
             mean = one.mean(measure)
-            delta = "any" if one.delta is None else one.delta
+            delta = one.delta or "any"
             known = found.get((one.log, one.label, measure, one.epsilon, delta))
             if known and mean is not None:
                 published = fmean(value for value, _ in known)
@@ -199,37 +204,38 @@ def gap_table(found: Sequence[Gap]) -> tuple[list[str], list[list[str]]]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A paper's sentence and what we measured."""
+    """A paper's sentence and the means it speaks of."""
 
     claim: Claim
-    lows: float | None
-    highs: float | None
+    means: tuple[float, ...]
 
     @property
     def holds(self) -> bool | None:
-        """Whether every mean lies in the range; None if nothing was measured."""
-        if self.lows is None or self.highs is None:
+        """Whether the means lie in the range; None if nothing was measured."""
+        low = -math.inf if self.claim.low is None else self.claim.low
+        high = math.inf if self.claim.high is None else self.claim.high
+        inside = [low <= mean <= high for mean in self.means]
+        if not inside:
             return None
-        above = self.claim.low is None or self.lows >= self.claim.low
-        below = self.claim.high is None or self.highs <= self.claim.high
-        return above and below
+        return any(inside) if self.claim.some else all(inside)
 
 
 def verdicts(plan: Plan, settings: Sequence[Setting]) -> list[Verdict]:
     """Each claim of the plan against the means it speaks of."""
-    found = []
-    for claim in plan.claims:
-        means = [
-            mean
-            for one in settings
-            if one.label == claim.label
-            and (not claim.logs or one.log in claim.logs)
-            and (claim.epsilon is None or one.epsilon == claim.epsilon)
-            and (mean := one.mean(claim.measure)) is not None
-        ]
-        bounds = (min(means), max(means)) if means else (None, None)
-        found.append(Verdict(claim, *bounds))
-    return found
+    return [
+        Verdict(
+            claim,
+            tuple(
+                mean
+                for one in settings
+                if one.label == claim.label
+                and (not claim.logs or one.log in claim.logs)
+                and (claim.epsilon is None or one.epsilon == claim.epsilon)
+                and (mean := one.mean(claim.measure)) is not None
+            ),
+        )
+        for claim in plan.claims
+    ]
 
 
 MAIN = (

@@ -128,6 +128,9 @@ def _show(found: list[Contender], ceiling: float | None) -> None:
             bar = Text("█" * filled, "green" if one.status == "proved" else "yellow")
             bar.append("░" * (WIDTH - filled), "dim")
             out.print(Text.assemble(f"  {one.name:<{widest}} ", bar, f" {one.score:.3f}"))
+    problems: dict[str, list[str]] = {}
     for one in found:
         if one.problem:
-            err.print(Text(f"not run: {one.name}: {one.problem}"))
+            problems.setdefault(one.problem, []).append(one.name)
+    for problem, names in problems.items():
+        err.print(Text(f"not run: {', '.join(names)}: {problem}"))

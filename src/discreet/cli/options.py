@@ -60,7 +60,7 @@ def _parameter_keywords() -> list[inspect.Parameter]:
             first.setdefault(parameter.name, parameter)
     keywords = []
     for name, parameter in first.items():
-        default = "none" if parameter.default is None else parameter.default
+        default = _shown_default(name, owners[name])
         text = f"{parameter.help} ({parameter.range}; default {default})"
         if len(owners[name]) < len(mechanism_names()):
             text += f" — {', '.join(owners[name])}"
@@ -73,6 +73,14 @@ def _parameter_keywords() -> list[inspect.Parameter]:
             )
         )
     return keywords
+
+
+def _shown_default(name: str, owners: list[str]) -> str:
+    """The default, or that it differs."""
+    defaults = {str(mechanism_class(owner).parameters()[name].default) for owner in owners}
+    if len(defaults) > 1:
+        return "depends on the mechanism"
+    return "none" if defaults <= {"None", "()"} else defaults.pop()
 
 
 def given_parameters(values: dict[str, Any]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Choice(Mechanism):
 
     delta: float = delta_parameter()
     candidates: str = parameter(
-        "travas,utravas", "the mechanisms that compete, by name, separated by commas"
+        "travas,headtail", "the mechanisms that compete, by name, separated by commas"
     )
 
     def __post_init__(self) -> None:

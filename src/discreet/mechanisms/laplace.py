@@ -235,6 +235,8 @@ class Laplace(PrefixMechanism):
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
         variants, max_length = self._bounded(log, source)
+        if not variants.activities:
+            return Variants.empty()
         if self.fidelity == "strict":
             semantics = Plain(self.min_count)
             return self._grown(variants, max_length, self.tree_budget, semantics, source)

@@ -12,6 +12,9 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.prefix_tree import Integers
 from discreet.privacy.randomness import Randomness
 
+MOST_STEPS = 20_000_000
+"""Distributions of more steps than this (mere noise, as a rule) are scaled down to it."""
+
 
 def play_out(follows: Follows, source: Randomness) -> Variants:
     """Walk from ⊤ to ⊥ until no walk is left, each step taken as often as it was counted.
@@ -23,7 +26,9 @@ def play_out(follows: Follows, source: Randomness) -> Variants:
     than a few operations.
     """
     mark = len(follows.activities)
-    steps = [_shuffled(row, source) for row in follows.counts]
+    total = int(follows.counts.sum())
+    counts = follows.counts if total <= MOST_STEPS else follows.counts // (total // MOST_STEPS + 1)
+    steps = [_shuffled(row, source) for row in counts]
     dead = [False] * (mark + 1)
     found: dict[tuple[int, ...], int] = {}
     while True:

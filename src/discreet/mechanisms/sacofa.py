@@ -195,6 +195,8 @@ class SaCoFa(PrefixMechanism):
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
         variants, max_length = self._bounded(log, source)
+        if not variants.activities:
+            return Variants.empty()
         if self.fidelity == "published":
             return self._published(variants, max_length, source)
         if isinstance(self.rules, tuple):

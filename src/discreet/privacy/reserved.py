@@ -74,12 +74,15 @@ class ReservedSelection:
         """Keys are shown if their noisy count is greater than this; the noise has mean near 0."""
         return round(self._mean_index) - 1
 
-    @cached_property
-    def probabilities(self) -> npt.NDArray[np.float64]:
-        """π(0), π(1), … up to 1, for post-processing and tests."""
+    def probability(self, count: int) -> Fraction:
+        """π(count): the probability that a key of that many cases is shown."""
         weights, total = self._table
-        shown = np.cumsum([0, *(w / total for w in weights)])
-        return np.minimum(shown, 1.0)
+        return Fraction(sum(weights[:count]), total)
+
+    @property
+    def mean(self) -> float:
+        """The noise's expected value, between −½ and ½."""
+        return float(self.threshold + 1 - self._mean_index)
 
     @cached_property
     def deviation(self) -> float:

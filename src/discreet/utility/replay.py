@@ -151,22 +151,24 @@ class Player:
 
     def precision(self, variants: Variants, view: Enabled) -> float:
         """1 − the share of enabled labels that never follow a prefix, over prefixes that fit."""
-        followers: dict[tuple[str, ...], Counter[str]] = {}
+        prefixes: dict[tuple[int, str], int] = {}  # a prefix and a label lead to a prefix
+        followers: list[Counter[str]] = [Counter()]
+        states: list[Marking | None] = [self.net.initial]
         for sequence, count in variants:
-            for i, label in enumerate(sequence):
-                followers.setdefault(sequence[:i], Counter())[label] += count
-        states: dict[tuple[str, ...], Marking | None] = {(): self.net.initial}
+            prefix = 0
+            for label in sequence:
+                followers[prefix][label] += count
+                if (prefix, label) not in prefixes:
+                    prefixes[prefix, label] = len(states)
+                    states.append(self.follow(states[prefix], label))
+                    followers.append(Counter())
+                prefix = prefixes[prefix, label]
         possible = escaping = 0
-        for prefix in sorted(followers, key=len):
-            if prefix:
-                states[prefix] = self.follow(states[prefix[:-1]], prefix[-1])
-            marking = states[prefix]
-            if marking is None:
-                continue
-            labels, seen = view(marking), followers[prefix]
-            weight = sum(seen.values())
-            possible += weight * len(labels)
-            escaping += weight * len(labels - seen.keys())
+        for marking, seen in zip(states, followers, strict=True):
+            if marking is not None and seen:
+                labels, weight = view(marking), sum(seen.values())
+                possible += weight * len(labels)
+                escaping += weight * len(labels - seen.keys())
         return 1 - escaping / possible if possible else 1.0
 
     def follow(self, marking: Marking | None, label: str) -> Marking | None:

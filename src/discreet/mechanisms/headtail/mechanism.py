@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 LOOK = 0.04
 """Share of epsilon for the first look: how much of the log a head would cover."""
 
+LEAST_EPSILON, LEAST_DELTA = 1e-5, 1e-100
+"""Budgets of a case below which there is nothing but noise."""
+
 RESERVE = 0.65
 """Part of epsilon that the cases keep which the head does not show."""
 
@@ -114,9 +117,16 @@ class HeadTail(Mechanism):
                 "with delta = 0 no activity of the log may be shown unless the list of activities "
                 "is public: give --alphabet FILE, or a small delta such as 1e-6"
             )
+        if self.case_budget.epsilon < LEAST_EPSILON or 0 < self.case_budget.delta < LEAST_DELTA:
+            raise ParameterError(
+                f"each case would have {self.case_budget}, too little to say anything: raise "
+                "epsilon or delta, or allow fewer cases per individual"
+            )
 
     def _guarantee(self, budget: Budget) -> Guarantee:
-        status, conditions = ("proved", ()) if self.alphabet is None else alphabet_status(self.alphabet)
+        status, conditions = (
+            ("proved", ()) if self.alphabet is None else alphabet_status(self.alphabet)
+        )
         return Guarantee(
             status=status,
             claimed=budget,

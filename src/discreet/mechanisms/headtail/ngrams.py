@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 
 from discreet.log.follows import pairs
-from discreet.log.variants import Variants
+from discreet.log.variants import Ints, Variants
 from discreet.mechanisms.contributions import Contributions, Norm
 from discreet.mechanisms.count_noise import CountNoise
 from discreet.mechanisms.headtail.candidates import (
@@ -39,13 +39,13 @@ LABELS = 64
 UNSEEN = 0.2
 """Part of delta for showing an activity that only one case has."""
 
-SHARES = ((1.0,), (0.45, 0.55), (0.28, 0.44, 0.28), (0.2, 0.3, 0.3, 0.2))
+SHARES = ((1.0,), (0.45, 0.55), (0.28, 0.44, 0.28))
 """Of the budget for contexts: the levels of context, as many as the noise allows."""
 
 ACTIVITIES = (0.05, 0.2)
-"""Share for the activities themselves if the alphabet is public, and if it is not."""
+"""Share for the activities themselves if they are known, and if they must be found."""
 
-REACH = (8.0, 40.0, 120.0)
+REACH = (8.0, 40.0)
 """How far an activity must stand out from the noise for each further level."""
 
 OPEN = 5.0
@@ -87,7 +87,8 @@ class Lengths:
         clear = np.where(self.noisy > self.deviation, self.noisy, 0).astype(np.float64)
         if not clear.any():
             clear[3] = 1.0
-        return clear / clear.sum()
+        shares: Floats = clear / clear.sum()
+        return shares
 
     @property
     def mean(self) -> float:
@@ -108,7 +109,7 @@ class Lengths:
         return sampled.take(np.arange(len(sampled)), counts.astype(np.int64))
 
 
-def _bucket(lengths: Integers) -> Integers:
+def _bucket(lengths: Ints) -> Integers:
     doubled = np.ceil(np.log2(np.maximum(lengths, 1))).astype(np.int64)
     return np.minimum(doubled, BUCKETS - 1)
 
@@ -128,21 +129,15 @@ class NGramNoise:
 
     @classmethod
     def suited(
-        cls, budget: Budget, public: bool, labels: int, cases: float, length: float
+        cls, budget: Budget, settled: bool, labels: int, cases: float, length: float
     ) -> NGramNoise:
-        """The more precise the contexts that the noise allows for, the more tables.
-
-        Over tables of pairs, cases of some length stand out from Gaussian noise as √(2ρ/length)
-        and from Laplace noise as ε/(√2·length).
-        """
-        gauss = math.sqrt(2 * zcdp_rho(budget.epsilon, budget.delta * (1 - UNSEEN)) / length) if budget.delta else 0.0
-        laplace = budget.epsilon / (math.sqrt(2) * length)
-        reach = cases * length * max(gauss, laplace) / (labels + 1)
+        """The more precise the contexts that the noise allows for, the more tables."""
+        reach = cases * length * max(standing_out(budget, length)) / (labels + 1)
         levels = SHARES[sum(reach > least for least in REACH)]
-        first = ACTIVITIES[0 if public and len(levels) > 1 else 1]
+        first = ACTIVITIES[0 if settled and len(levels) > 1 else 1]
         shares = (first, *((1 - first) * share for share in levels))
-        spread = [gauss * math.sqrt(shares[1]), laplace * shares[1]]
-        if spread[0] > spread[1]:
+        gauss, laplace = standing_out(budget, length)
+        if gauss * math.sqrt(shares[1]) > laplace * shares[1]:
             return cls(budget, "l2", max(1, round(length / 2 + 1)), shares)
         return cls(budget, "l1", max(1, round(length + 1)), shares)
 
@@ -172,6 +167,14 @@ class NGramNoise:
 _DOWN = 1 - 2.0**-40
 
 
+def standing_out(budget: Budget, length: float) -> tuple[float, float]:
+    """What one step of a case of some length weighs against Gaussian and against Laplace noise."""
+    gauss = 0.0
+    if budget.delta:
+        gauss = math.sqrt(2 * zcdp_rho(budget.epsilon, budget.delta * (1 - UNSEEN)) / length)
+    return gauss, budget.epsilon / (math.sqrt(2) * length)
+
+
 def found_activities(
     cases: Variants, released: set[str], public: bool, noise: NGramNoise, source: Randomness
 ) -> dict[str, float]:
@@ -184,7 +187,9 @@ def found_activities(
     given = Contributions.of(owner, cases.codes, len(cases.activities))
     first = np.searchsorted(given.owner, np.arange(len(cases)))
     few = np.arange(len(given.owner)) - first[given.owner] < LABELS
-    given = Contributions(given.owner[few], given.key[few], np.ones(few.sum(), np.int64), given.size)
+    given = Contributions(
+        given.owner[few], given.key[few], np.ones(few.sum(), np.int64), given.size
+    )
     shown = given.noisy_counts(cases.counts, noise.bound, noise.norm, noise.of(0), source)
     threshold = -math.inf if public else noise.unseen_threshold
     return {

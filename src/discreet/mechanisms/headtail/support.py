@@ -17,7 +17,7 @@ CELLS = 300
 """Elements that a support gains at most."""
 
 DROWNED = 0.05
-"""A cell is not worth having if its predicted votes are below this part of the noise's deviation."""
+"""A cell is not opened if its predicted votes are below this part of the noise's deviation."""
 
 LEAST = 4
 """Cells that are opened whatever the noise."""

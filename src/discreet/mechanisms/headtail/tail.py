@@ -10,21 +10,27 @@ import numpy as np
 from discreet.log.variants import Variants
 from discreet.mechanisms.alphabet import projected
 from discreet.mechanisms.headtail.candidates import recombined
-from discreet.mechanisms.headtail.ngrams import Lengths, NGramNoise, found_activities, learned
+from discreet.mechanisms.headtail.ngrams import (
+    Lengths,
+    NGramNoise,
+    found_activities,
+    learned,
+    standing_out,
+)
 from discreet.mechanisms.headtail.support import central
 from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, whole
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Randomness
 
-CLEAR = 4.0
+CLEAR = 10.0
 """N-grams beside a head are worth it if a pair would on average exceed the noise so many times."""
 
 RARE = 3.0
 """They are also if the hidden cases are so many times those that the head shows."""
 
-TYPICAL_LABELS = 20
-"""How many activities are expected where the alphabet is not public."""
+TYPICAL_LABELS, TYPICAL_LENGTH = 20, 10
+"""What is expected of a log as long as nothing is known about it."""
 
 SIZE = 0.06
 """Share of epsilon for the number of hidden cases, where no n-grams are asked for."""
@@ -33,7 +39,7 @@ LENGTHS, VOTES = 0.05, 0.30
 """Shares of epsilon for the lengths and for the votes beside n-grams."""
 
 UNDISCLOSED = "(undisclosed)"
-"""The label of events where not one activity could be found privately."""
+"""The one event of cases of which not a single activity could be found privately."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,6 @@ class Tail:
         `budget`; the rest is post-processing, its random choices included.
         """
         generator = np.random.Generator(np.random.Philox(source.bits(64)))
-        epsilon = self.budget.epsilon
         if self._worth_ngrams(head, about):
             lengths = Lengths.of(hidden, self.budget.share(LENGTHS).epsilon, source)
             about = about.combined(lengths.total)
@@ -71,11 +76,11 @@ class Tail:
 
     def _worth_ngrams(self, head: Variants, about: Estimate) -> bool:
         """Whether n-grams would find more than the head's own recombinations."""
-        if about.value > RARE * head.cases:
+        if not len(head) or about.value > RARE * head.cases:
             return True
-        labels = len(np.unique(head.codes))
-        noise = NGramNoise.suited(self._ngrams, self.public, labels, about.value, 1).of(1)
-        return about.value / (labels + 1) ** 2 > CLEAR * noise.deviation
+        pairs = (len(np.unique(head.codes)) + 1) ** 2
+        steps = about.value * TYPICAL_LENGTH
+        return steps * max(standing_out(self._ngrams, TYPICAL_LENGTH)) > CLEAR * pairs
 
     @property
     def _ngrams(self) -> Budget:
@@ -92,14 +97,15 @@ class Tail:
     ) -> Variants:
         """Samples of a chain of noisy n-grams, and recombinations of the head if there is one."""
         labels = len(hidden.activities) if self.public else TYPICAL_LABELS
-        noise = NGramNoise.suited(self._ngrams, self.public, labels, about.value, lengths.mean)
+        settled = self.public or len(head) > 0
+        noise = NGramNoise.suited(self._ngrams, settled, labels, about.value, lengths.mean)
         known = {hidden.activities[code] for code in np.unique(head.codes)}
         counts = found_activities(hidden, known, self.public, noise, source)
         if not counts:
-            return _undisclosed(lengths)
-        chain = learned(
-            projected(hidden, tuple(counts)), np.array(list(counts.values())), about.value, noise, source
-        )
+            return Variants.from_counts([((UNDISCLOSED,), 1)])
+        frequencies = np.array(list(counts.values()))
+        named = projected(hidden, tuple(counts))
+        chain = learned(named, frequencies, about.value, noise, source)
         samples = lengths.matched(chain.sample(lengths.longest, generator))
         if not len(head):
             return samples
@@ -108,14 +114,6 @@ class Tail:
         return Variants.from_counts(
             [*samples, *((s, round(c * share / again.cases)) for s, c in again)]
         )
-
-
-def _undisclosed(lengths: Lengths) -> Variants:
-    """As many unnamed events as there are, where nothing else may be said."""
-    weight = np.rint(1000 * lengths.likely).astype(np.int64)
-    return Variants.from_counts(
-        ((UNDISCLOSED,) * 2**bucket, int(weight[bucket])) for bucket in np.flatnonzero(weight)
-    )
 
 
 def _voted(

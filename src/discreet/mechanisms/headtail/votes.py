@@ -30,9 +30,7 @@ def nearest(cases: Variants, support: Variants) -> Integers:
     return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
 
-def noisy_votes(
-    cases: Variants, support: Variants, epsilon: float, source: Randomness
-) -> Integers:
+def noisy_votes(cases: Variants, support: Variants, epsilon: float, source: Randomness) -> Integers:
     """The votes with discrete Laplace noise: ε-DP, since a case changes one cell by one."""
     votes = np.zeros(len(support), dtype=np.int64)
     np.add.at(votes, nearest(cases, support), cases.counts)
@@ -60,7 +58,8 @@ def onto_simplex(noisy: Floats, total: float) -> Floats:
     falling = np.sort(noisy)[::-1]
     excess = (np.cumsum(falling) - total) / np.arange(1, len(noisy) + 1)
     shift = excess[np.flatnonzero(falling > excess)[-1]]
-    return np.maximum(noisy - shift, 0.0)
+    projected: Floats = np.maximum(noisy - shift, 0.0)
+    return projected
 
 
 def whole(weights: Floats) -> Integers:

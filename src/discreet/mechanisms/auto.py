@@ -1,0 +1,97 @@
+"""auto: the mechanism that fits what is wanted, chosen by public facts, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from discreet.mechanisms.alphabet import alphabet_parameter, checked_alphabet
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.headtail import HeadTail
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.travas import TraVaS
+from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.randomness import Randomness
+from discreet.release import Artefact
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Mechanism):
+    """Choose between headtail and travas without reading the log, and say why.
+
+    The choice depends on the parameters alone, so it costs nothing, the guarantee is that of the
+    chosen mechanism, and whoever has the certificate can repeat the choice. What must depend on
+    the log, such as whether it has frequent variants at all, is decided inside headtail, under
+    its budget.
+
+    - Only variants that really occurred are wanted: travas, the one that invents nothing.
+    - Otherwise headtail. With δ = 0 it needs a public alphabet; travas needs δ > 0 always.
+    """
+
+    name: ClassVar[str] = "auto"
+    summary: ClassVar[str] = "headtail, or travas where nothing may be invented; says why"
+    paper: ClassVar[str] = "this library"
+    returns: ClassVar[str] = "variants"
+
+    delta: float = parameter(
+        1e-6,
+        "probability of an exception from epsilon; keep it far below 1/cases. 0 needs an alphabet",
+        low=0,
+        high=1,
+        open_high=True,
+    )
+    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+    want: Literal["likeness", "real-variants"] = parameter(
+        "likeness",
+        "likeness: the log as a whole, rare cases stood for by invented ones; real-variants: only "
+        "variants that occur in the log",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.alphabet is not None:
+            object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
+        if self.want == "real-variants" and self.delta == 0:
+            raise ParameterError(
+                "real variants cannot be shown with delta = 0; give a small one such as 1e-6, or "
+                "--want likeness with a public alphabet"
+            )
+        _ = self.choice
+
+    @cached_property
+    def choice(self) -> tuple[Mechanism, str]:
+        """The chosen mechanism and the reason."""
+        common: dict[str, Any] = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "cases_per_individual": self.cases_per_individual,
+        }
+        if self.want == "real-variants":
+            return TraVaS(**common), (
+                "only variants that occur in the log were asked for, and it invents nothing"
+            )
+        return HeadTail(**common, alphabet=self.alphabet), (
+            "it stands for rare cases too, and comes closest to the log at the same budget"
+        )
+
+    def _guarantee(self, budget: Budget) -> Guarantee:
+        return self.choice[0]._guarantee(budget)
+
+    def _notes(self) -> tuple[str, ...]:
+        chosen, reason = self.choice
+        return (f"{chosen.name} was chosen: {reason}", *chosen._notes())
+
+    def advice(self, log: EventLog) -> list[str]:
+        """Warnings of the chosen mechanism for the holder of the log."""
+        return self.choice[0].advice(log)
+
+    def _draw(self, log: EventLog, source: Randomness) -> Artefact:
+        return self.choice[0]._draw(log, source)
+
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Artefact]:
+        return self.choice[0]._draw_many(log, runs, source)

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from discreet.certificate import check_certificate
+from discreet.log.samples import sample_log
+from discreet.mechanisms.auto import Auto
+from discreet.mechanisms.headtail import HeadTail
+from discreet.mechanisms.parameters import ParameterError
+from discreet.mechanisms.registry import mechanism
+from discreet.mechanisms.travas import TraVaS
+
+
+def test_it_chooses_headtail_and_says_why() -> None:
+    chosen, reason = Auto(epsilon=0.5, delta=1e-5, alphabet=("b", "a")).choice
+    assert chosen == HeadTail(epsilon=0.5, delta=1e-5, alphabet=("a", "b"))
+    assert "rare cases" in reason
+
+
+def test_it_chooses_travas_where_nothing_may_be_invented() -> None:
+    chosen, reason = Auto(want="real-variants", cases_per_individual=3).choice
+    assert chosen == TraVaS(cases_per_individual=3)
+    assert "invents nothing" in reason
+
+
+@pytest.mark.parametrize("given", [{}, {"want": "real-variants"}, {"cases_per_individual": 2}])
+def test_the_guarantee_is_that_of_the_choice(given: dict[str, object]) -> None:
+    auto = Auto(**given)  # type: ignore[arg-type]
+    assert auto.guarantee() == auto.choice[0].guarantee()
+
+
+def test_impossible_wishes_are_explained() -> None:
+    with pytest.raises(ParameterError, match="real variants cannot be shown"):
+        Auto(delta=0, want="real-variants")
+    with pytest.raises(ParameterError, match="--alphabet FILE"):
+        Auto(delta=0)
+
+
+def test_the_released_file_names_the_choice_and_can_be_checked(tmp_path: Path) -> None:
+    log = sample_log("permits", cases=300, seed=1)
+    for want, name in (("likeness", "headtail"), ("real-variants", "travas")):
+        path = tmp_path / f"{want}.csv"
+        mechanism("auto", want=want).release(log).write(path)
+        certificate, findings = check_certificate(path)
+        assert all(finding.outcome == "holds" for finding in findings)
+        assert certificate.notes[0].startswith(f"{name} was chosen:")

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.certificate import check_certificate
+from discreet.log.events import EventLog
+from discreet.log.expand import expand
+from discreet.log.reading import read_log
+from discreet.log.samples import sample_log
+from discreet.log.variants import Variants
+from discreet.mechanisms.headtail import HeadTail, candidates
+from discreet.mechanisms.headtail.tail import UNDISCLOSED
+from discreet.mechanisms.parameters import ParameterError
+from discreet.mechanisms.travas import TraVaS
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.randomness import Randomness
+from discreet.utility.similarity import relative_log_similarity
+
+
+def log_of(counts: dict[tuple[str, ...], int]) -> EventLog:
+    variants = Variants.from_counts(counts)
+    return expand(variants, np.arange(variants.cases), [str(i) for i in range(variants.cases)])
+
+
+def labels(variants: Variants) -> set[str]:
+    return {label for sequence, _ in variants for label in sequence}
+
+
+def test_guarantee_is_proved_and_its_parts_add_up() -> None:
+    promise = HeadTail(epsilon=1.0, delta=1e-6).guarantee()
+    assert (promise.status, promise.neighbours, promise.conditions) == ("proved", "add-remove", ())
+    assert promise.holds == Budget(1.0, 1e-6)
+    assert sum(part.epsilon for part in promise.parts) <= 1.0
+    assert sum(part.delta for part in promise.parts) <= 1e-6
+
+
+def test_alphabets_are_named_in_the_guarantee() -> None:
+    public = HeadTail(alphabet=("b", "a", "a")).guarantee()
+    assert public.status == "proved"
+    assert "2 activities" in public.conditions[0]
+    assert HeadTail(alphabet="from-log").guarantee().status == "conditional"
+
+
+def test_individuals_pay_for_all_their_cases() -> None:
+    mechanism = HeadTail(epsilon=1.0, delta=1e-6, cases_per_individual=4)
+    assert mechanism.case_budget.epsilon < 0.25
+    promise = mechanism.guarantee()
+    assert (promise.unit, promise.holds) == ("individual", Budget(1.0, 1e-6))
+    steps = mechanism._budgets
+    assert steps[0] + steps[1].epsilon <= mechanism.case_budget.epsilon
+
+
+def test_pure_epsilon_needs_a_public_alphabet() -> None:
+    with pytest.raises(ParameterError, match="--alphabet FILE"):
+        HeadTail(delta=0)
+    promise = HeadTail(delta=0, alphabet=["a"]).guarantee()
+    assert promise.holds == Budget(1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "given", [{"delta": 1e-200}, {"epsilon": 1e-4, "cases_per_individual": 99}]
+)
+def test_budgets_of_nothing_but_noise_are_refused(given: dict[str, float]) -> None:
+    with pytest.raises(ParameterError, match="too little"):
+        HeadTail(**given)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 50.0, 1e5])
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {("a", "b"): 60, ("a", "c"): 40},
+        {("a",) * 200: 100},
+        {(f"{i}", f"{i + 1}"): 1 for i in range(100)},
+        {("a",): 1},
+    ],
+)
+def test_never_empty_and_never_outside_what_may_be_named(
+    epsilon: float, counts: dict[tuple[str, ...], int]
+) -> None:
+    log = log_of(counts)
+    own = {label for sequence in counts for label in sequence}
+    found = HeadTail(epsilon=epsilon).release(log).artefact
+    assert found.cases > 0
+    assert labels(found) <= own | {UNDISCLOSED}
+    for delta in (0, 1e-6):
+        public = HeadTail(epsilon=epsilon, delta=delta, alphabet=("a", "q")).release(log).artefact
+        assert public.cases > 0
+        assert labels(public) <= {"a", "q"}
+
+
+def test_with_a_large_budget_the_head_is_the_log() -> None:
+    counts = {("a", "b", "c"): 500, ("a", "c", "b"): 300, ("a", "d"): 200}
+    assert HeadTail(epsilon=20.0).release(log_of(counts)).artefact.to_dict() == counts
+
+
+def test_a_seed_repeats_the_release_and_marks_it() -> None:
+    log = sample_log("permits", cases=300, seed=1)
+    releases = [HeadTail().release(log, insecure_seed=4) for _ in range(2)]
+    assert releases[0].artefact == releases[1].artefact
+    assert not releases[0].guarantee.private
+
+
+def test_the_certificate_can_be_checked(tmp_path: Path) -> None:
+    log = sample_log("permits", cases=300, seed=1)
+    for mechanism in (HeadTail(), HeadTail(delta=0, alphabet=log.variants.activities)):
+        path = tmp_path / "release.xes"
+        mechanism.release(log).write(path)
+        certificate, findings = check_certificate(path)
+        assert certificate.mechanism == "headtail"
+        assert [finding.outcome for finding in findings] == ["holds"] * 3
+
+
+def test_audit_an_activity_of_one_case_appears_no_more_often_than_delta(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One case more with labels of its own: they may appear with probability δ at most."""
+    monkeypatch.setattr(candidates, "SAMPLES", 100)
+    log = log_of({("a", "b"): 30, ("a",): 3, ("secret", "a"): 1})
+    source = Randomness.system()
+    delta, runs = 0.05, 500
+    for epsilon in (0.5, 3.0):
+        mechanism = HeadTail(epsilon=epsilon, delta=delta)
+        leaks = sum("secret" in labels(found) for found in mechanism._draw_many(log, runs, source))
+        # Chernoff: more than this has probability below 1e-6 if the rate is δ.
+        assert leaks < delta * runs + np.sqrt(3 * delta * runs * np.log(1e6))
+
+
+def test_audit_no_event_of_a_neighbouring_pair_contradicts_epsilon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both directions of P ≤ e^ε·P' + δ, for the events "variant shown" and "many cases"."""
+    monkeypatch.setattr(candidates, "SAMPLES", 100)
+    counts = {("a", "b"): 8, ("a", "c"): 3}
+    neighbours = [log_of(counts), log_of(counts | {("a", "c"): 4})]
+    epsilon, delta, runs = 0.7, 0.01, 500
+    mechanism = HeadTail(epsilon=epsilon, delta=delta, alphabet=("a", "b", "c"))
+    seen = np.zeros((2, 3))
+    for side, log in enumerate(neighbours):
+        for found in mechanism._draw_many(log, runs, Randomness.system()):
+            count = found.to_dict().get(("a", "c"), 0)
+            seen[side] += [count > 0, count > 5, found.cases > 12]
+    rate = seen / runs
+    slack = np.sqrt(np.log(12e6) / (2 * runs))  # Hoeffding, six comparisons, both rates
+    for one, other in ((rate[0], rate[1]), (rate[1], rate[0])):
+        assert (one - slack <= np.exp(epsilon) * (other + slack) + delta).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "floor"),
+    [
+        ("Sepsis", 0.70),
+        ("BPIC2013_closed_problems", 0.955),
+        ("BPIC2020_PrepaidTravelCost", 0.935),
+    ],
+)
+def test_real_logs_at_epsilon_one(real_logs: Path, name: str, floor: float) -> None:
+    """Also without a public alphabet, and far above partition selection alone."""
+    path = real_logs / f"{name}.xes.gz"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not in {real_logs}")
+    log = read_log(path)
+    ours = np.mean(
+        [relative_log_similarity(log.variants, HeadTail().release(log).artefact) for _ in range(3)]
+    )
+    other = relative_log_similarity(log.variants, TraVaS().release(log).artefact)
+    assert ours > floor
+    assert ours > other

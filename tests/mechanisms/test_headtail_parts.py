@@ -1,0 +1,165 @@
+"""The parts of headtail: chain, n-grams, support, votes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.headtail import candidates, ngrams, support, votes
+from discreet.mechanisms.headtail.ngrams import Lengths, NGramNoise
+from discreet.mechanisms.headtail.votes import Estimate
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.randomness import Randomness
+
+
+@given(st.lists(st.floats(-50, 50, allow_nan=False), min_size=1, max_size=30), st.floats(0.1, 200))
+def test_projection_is_the_nearest_point_of_the_simplex(values: list[float], total: float) -> None:
+    noisy = np.array(values)
+    found = votes.onto_simplex(noisy, total)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(total)
+    kept = found > 0
+    shift = (noisy - found)[kept]
+    assert np.ptp(shift) < 1e-6  # all that stay give up the same
+    assert (noisy[~kept] <= shift[0] + 1e-6).all()  # and the others had no more than that
+
+
+@given(st.lists(st.floats(0, 50, allow_nan=False), min_size=1, max_size=30))
+def test_whole_numbers_keep_the_sum(values: list[float]) -> None:
+    weights = np.array(values)
+    counts = votes.whole(weights)
+    assert abs(counts.sum() - weights.sum()) <= 0.5 + 1e-6
+    assert (np.abs(counts - weights) < 1 + 1e-9).all()
+
+
+def test_estimates_combine_by_inverse_variance() -> None:
+    both = Estimate(10, 1).combined(Estimate(20, 2))
+    assert both.value == pytest.approx(12)
+    assert both.deviation == pytest.approx((1 + 1 / 4) ** -0.5)
+
+
+def test_ties_go_to_the_first_of_the_support(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = Variants.from_counts({("a", "b"): 1, ("a", "c"): 1, ("z",): 1})
+    cases = Variants.from_counts({("a", "d"): 5, ("a", "c"): 2, ("z", "z"): 1})
+    monkeypatch.setattr(votes, "BLOCK", 3)  # one row at a time
+    nearest = dict(zip([s for s, _ in cases], votes.nearest(cases, chosen).tolist(), strict=True))
+    assert nearest == {("a", "d"): 0, ("a", "c"): 1, ("z", "z"): 2}
+
+
+def test_a_case_moves_one_vote_by_one() -> None:
+    chosen = Variants.from_counts({("a", "b"): 1, ("a", "c"): 1})
+    counts = {("a", "b", "x"): 3, ("a", "c"): 2}
+    before = Variants.from_counts(counts)
+    after = Variants.from_counts(counts | {("c",): 1})
+    tallies = [votes.noisy_votes(log, chosen, 1.0, Randomness.seeded(5)) for log in (before, after)]
+    assert np.abs(tallies[1] - tallies[0]).sum() == 1
+
+
+def test_support_takes_the_centres_first() -> None:
+    pool = Variants.from_counts(
+        {("a", "a", "a"): 10, ("a", "a", "b"): 4, ("x", "y", "z"): 8, ("x", "y", "y"): 3}
+    )
+    chosen = support.central(pool, Variants.empty(), cases=25, deviation=1000)
+    assert {s for s, _ in chosen} == {s for s, _ in pool}  # LEAST cells, however much the noise
+    shown = Variants.from_counts({("a", "a", "a"): 10})
+    assert ("a", "a", "a") not in support.central(pool, shown, 25, 0.1).to_dict()
+
+
+def test_greedy_equals_exhaustive_greedy() -> None:
+    generator = np.random.default_rng(4)
+    apart = generator.random((40, 40)).astype(np.float32)
+    apart = (apart + apart.T) / 2
+    np.fill_diagonal(apart, 0)
+    weight = generator.random(40).astype(np.float32)
+    left = np.ones(40, dtype=np.float32)
+    expected = []
+    for _ in range(40):
+        gains = np.maximum(left[None] - apart, 0) @ weight
+        if gains.max() <= 1e-9:
+            break
+        expected.append(int(gains.argmax()))
+        left = np.minimum(left, apart[expected[-1]])
+    found = support._greedy(apart, weight, np.ones(40, dtype=np.float32), 0.0)
+    assert found[:15] == expected[:15]
+
+
+def test_recombination_follows_the_graph_of_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "ALONE", 0.0)
+    head = Variants.from_counts({("a", "b", "c"): 9, ("a", "d", "c"): 1, ("b", "d"): 5})
+    found = candidates.recombined(head, np.random.default_rng(1))
+    steps = {("a", "b"), ("b", "c"), ("a", "d"), ("d", "c"), ("b", "d")}
+    for sequence, _ in found:
+        assert sequence[0] in "ab"
+        assert sequence[-1] in "cd"
+        assert set(pairwise(sequence)) <= steps
+    assert ("a", "b", "d", "c") in found.to_dict()
+
+
+def test_phases_double() -> None:
+    assert candidates.phases(np.arange(10)).tolist() == [0, 1, 2, 3, 3, 4, 4, 4, 4, 5]
+
+
+def test_with_hardly_any_noise_the_chain_learns_what_depends_on_phase_and_past() -> None:
+    # "a" is followed by "b" at first and by "c" later; the end depends on the one before.
+    truth = Variants.from_counts({("a", "b", "a", "c"): 6000, ("x", "a", "b"): 3000})
+    noise = NGramNoise(Budget(60.0, 1e-6), "l2", 5, (0.1, 0.3, 0.3, 0.3))
+    counts = np.array([9000.0, 9000.0, 6000.0, 3000.0])
+    chain = ngrams.learned(truth, counts, 9000, noise, Randomness.seeded(1))
+    sampled = chain.sample(8, np.random.default_rng(1))
+    assert sum(sampled.to_dict().get(s, 0) for s, _ in truth) > 0.95 * sampled.cases
+
+
+def test_activities_are_found_above_a_threshold_only() -> None:
+    counts = {("often", "seldom"): 1, ("often",): 3000}
+    log = Variants.from_counts(counts)
+    noise = NGramNoise(Budget(1.0, 1e-6), "l2", 4, (0.2, 0.8))
+    for norm, bound in (("l2", 4), ("l1", 4)):
+        noise = NGramNoise(Budget(1.0, 1e-6), norm, bound, (0.2, 0.8))  # type: ignore[arg-type]
+        found = ngrams.found_activities(log, set(), False, noise, Randomness.seeded(2))
+        assert set(found) == {"often"}
+        named = ngrams.found_activities(log, {"seldom"}, False, noise, Randomness.seeded(2))
+        assert set(named) == {"often", "seldom"}
+        assert len(ngrams.found_activities(log, set(), True, noise, Randomness.seeded(2))) == 2
+
+
+def test_an_activity_of_one_case_passes_with_less_than_its_share_of_delta() -> None:
+    """Monte Carlo with a large δ: each case may bring LABELS activities, all of them its own."""
+    budget = Budget(1.0, 0.5)
+    log = Variants.from_counts({tuple(f"{i:02d}" for i in range(60)): 1})
+    for norm in ("l1", "l2"):
+        noise = NGramNoise(budget, norm, 10, (0.5, 0.5))  # type: ignore[arg-type]
+        source = Randomness.seeded(3)
+        runs = 3000
+        leaks = sum(
+            bool(ngrams.found_activities(log, set(), False, noise, source)) for _ in range(runs)
+        )
+        allowed = budget.delta * ngrams.UNSEEN
+        assert leaks / runs < allowed + 5 * np.sqrt(allowed / runs)
+
+
+def test_lengths() -> None:
+    log = Variants.from_counts({("a",) * 8: 9000, ("a",) * 30: 1000, ("b",): 10})
+    lengths = Lengths.of(log, 1.0, Randomness.seeded(1))
+    assert lengths.total.value == pytest.approx(10_010, abs=40)
+    assert lengths.longest == 32
+    assert 5 < lengths.mean < 10
+    sampled = Variants.from_counts({("a",) * 8: 10, ("a",) * 30: 90})
+    weighed = lengths.matched(sampled).to_dict()
+    assert weighed[("a",) * 8] > weighed[("a",) * 30] / 4  # was a ninth
+
+
+def test_more_tables_where_the_noise_allows() -> None:
+    def depth(cases: float, budget: Budget) -> int:
+        return len(NGramNoise.suited(budget, True, 10, cases, 10).shares) - 1
+
+    small, large = Budget(0.1, 1e-6), Budget(2.0, 1e-6)
+    assert depth(100, small) == 1
+    assert depth(100_000, large) == 3
+    assert NGramNoise.suited(Budget(1.0, 0.0), True, 10, 1e5, 10).norm == "l1"
+    for budget in (small, large, Budget(1.0, 0.0)):
+        assert sum(NGramNoise.suited(budget, False, 10, 1e4, 10).shares) == pytest.approx(1)
