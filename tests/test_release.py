@@ -86,7 +86,7 @@ def test_nothing_is_left_behind_when_writing_fails(
 
 
 def test_targets_that_cannot_be_written_are_named_early(tmp_path: Path) -> None:
-    with pytest.raises(LogError, match="ends in .xes"):
+    with pytest.raises(LogError, match=r"ends in \.xes"):
         check_target(tmp_path / "shared.txt")
     with pytest.raises(LogError, match="no folder"):
         check_target(tmp_path / "none" / "shared.xes")

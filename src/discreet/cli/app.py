@@ -62,6 +62,7 @@ def discreet(
       discreet inspect hospital.xes
       discreet release hospital.xes -o shared.xes --mechanism travas --epsilon 1 --delta 1e-6
       discreet certificate shared.xes
+      discreet evaluate hospital.xes shared.xes
     """
 
 

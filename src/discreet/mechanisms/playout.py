@@ -12,7 +12,7 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.prefix_tree import Integers
 from discreet.privacy.randomness import Randomness
 
-MOST_STEPS = 20_000_000
+MOST_STEPS = 5_000_000
 """Distributions of more steps than this (mere noise, as a rule) are scaled down to it."""
 
 

@@ -48,6 +48,9 @@ ACTIVITIES = (0.05, 0.2)
 REACH = (8.0, 40.0)
 """How far an activity must stand out from the noise for each further level."""
 
+CLEAR = 3.0
+"""An activity of a public alphabet is used if its noisy count exceeds so many deviations."""
+
 OPEN = 5.0
 """A context is opened if its noisy count exceeds so many deviations of the noise."""
 
@@ -180,8 +183,8 @@ def found_activities(
 ) -> dict[str, float]:
     """Activities that may be named, with the noisy number of cases that have them.
 
-    Those in `released` and, if `public`, all of the cases' alphabet; otherwise those of the
-    others whose noisy count passes a threshold.
+    Those in `released` and those whose noisy count passes a threshold: for a public alphabet one
+    that tells them from noise (all of them, if none does), else one that hides single cases.
     """
     owner = np.repeat(np.arange(len(cases)), cases.lengths)
     given = Contributions.of(owner, cases.codes, len(cases.activities))
@@ -191,7 +194,9 @@ def found_activities(
         given.owner[few], given.key[few], np.ones(few.sum(), np.int64), given.size
     )
     shown = given.noisy_counts(cases.counts, noise.bound, noise.norm, noise.of(0), source)
-    threshold = -math.inf if public else noise.unseen_threshold
+    threshold = CLEAR * noise.of(0).deviation if public else noise.unseen_threshold
+    if public and not (shown > threshold).any():
+        threshold = -math.inf
     return {
         label: float(count)
         for label, count in zip(cases.activities, shown, strict=True)

@@ -13,6 +13,9 @@ from discreet.utility.similarity import edit_distances
 POOL = 2000
 """Candidates that are compared with each other, the most frequent ones."""
 
+LONG = 30
+"""Of sequences longer than this on average fewer are compared, so that the time stays bounded."""
+
 CELLS = 300
 """Elements that a support gains at most."""
 
@@ -30,7 +33,9 @@ def central(candidates: Variants, head: Variants, cases: float, deviation: float
     that of a vote's noise. A gain only falls as the support grows, so old gains bound new ones
     and few are computed anew.
     """
-    often = np.sort(np.argsort(-candidates.counts, kind="stable")[:POOL])
+    length = candidates.events / max(candidates.cases, 1)
+    compared = int(POOL * min(1.0, LONG / max(length, 1.0)))
+    often = np.sort(np.argsort(-candidates.counts, kind="stable")[:compared])
     pool = candidates.take(often)
     weight = (pool.counts * (max(cases, 1.0) / max(pool.cases, 1))).astype(np.float32)
     apart = edit_distances(pool, pool).astype(np.float32)
