@@ -3,6 +3,8 @@
     python bench/headtail.py                     # time and memory
     python bench/headtail.py table 10 out.jsonl  # the table; resumes from what the file holds
     python bench/headtail.py show out.jsonl      # print it again
+    python bench/headtail.py models 3            # F-scores of discovered models at ε = 1, δ = 1e-6
+    python bench/headtail.py labyrinth           # 400 activities, nearly every case unique
 
 Real logs are found in DISCREET_LOGS (by default ../shared/logs beside the repository).
 """
@@ -156,10 +158,53 @@ def show(store: Path) -> None:
         )
 
 
+def models(repetitions: int, logs: tuple[str, ...]) -> None:
+    """F-scores on the log of the models that are discovered in releases at ε = 1, δ = 1e-6."""
+    from discreet.utility.model import discover
+
+    names = ("headtail", "travas", "laplace", "sapa")
+    print(f"{'log':<32}{'raw':>8}" + "".join(f"{name:>10}" for name in names))
+    for log_name in logs:
+        log = read_log(FOLDER / f"{log_name}.xes.gz")
+        scores = [discover(log.variants).quality(log.variants).f_score]
+        for name in names:
+            public = {} if name == "travas" else {"alphabet": log.variants.activities}
+            chosen = mechanism(name, epsilon=1.0, delta=1e-6, **public)
+            found = (chosen.release(log).artefact for _ in range(repetitions))
+            scores.append(
+                float(np.mean([discover(x).quality(log.variants).f_score for x in found]))
+            )
+        print(
+            f"{log_name:<32}{scores[0]:>8.3f}" + "".join(f"{x:>10.3f}" for x in scores[1:]),
+            flush=True,
+        )
+
+
+def many_activities(repetitions: int = 3) -> None:
+    """The labyrinth, where every case is unique: with and without a public alphabet."""
+    log = labyrinth(3000)
+    truth = log.variants
+    for epsilon in (0.5, 1.0, 2.0, 5.0):
+        line = []
+        for chosen in (
+            HeadTail(epsilon=epsilon),
+            HeadTail(epsilon=epsilon, alphabet=truth.activities),
+            mechanism("laplace", epsilon=epsilon, delta=1e-6, alphabet=truth.activities),
+            TraVaS(epsilon=epsilon),
+        ):
+            runs = [measured(truth, chosen, log)[0] for _ in range(repetitions)]
+            line.append(f"{chosen.name} {np.mean(runs):.3f}")
+        print(f"ε = {epsilon:g}: " + ", ".join(line), flush=True)
+
+
 def main(command: str = "growth", *rest: str) -> None:
     """Dispatch; see the module's text."""
     if command == "show":
         show(Path(rest[0]))
+    elif command == "models":
+        models(int(rest[0]), tuple(rest[1].split(",")) if len(rest) > 1 else LOGS)
+    elif command == "labyrinth":
+        many_activities()
     elif command == "table":
         names = tuple(rest[2].split(",")) if len(rest) > 2 else ("headtail", *OTHERS)
         table(

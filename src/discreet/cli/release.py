@@ -17,7 +17,10 @@ def release(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="Where to write: .xes, .csv (both also .gz), .parquet."
+            "--output",
+            "-o",
+            help="Where to write: .xes, .csv (both also .gz), .parquet; a graph or tree also as "
+            ".json, .svg, .mmd (graph: .dot; tree: .ptml, .bpmn).",
         ),
     ],
     mechanism: Annotated[

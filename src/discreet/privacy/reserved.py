@@ -103,7 +103,7 @@ class ReservedSelection:
 
 @lru_cache(maxsize=64)
 def _reserved_table(epsilon: float, delta: float, reserve: float) -> tuple[tuple[int, ...], int]:
-    bits = 192 + max(0, -math.floor(math.log2(delta)))
+    bits = 192 - math.floor(math.log2(delta)) + math.ceil(1.5 * epsilon)  # resolves δ·e^−ε
     one = 1 << bits
     exact = Fraction(delta)
     growth = exp_lower(Fraction(epsilon), 128)

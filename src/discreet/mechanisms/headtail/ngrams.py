@@ -184,7 +184,8 @@ def found_activities(
     """Activities that may be named, with the noisy number of cases that have them.
 
     Those in `released` and those whose noisy count passes a threshold: for a public alphabet one
-    that tells them from noise (all of them, if none does), else one that hides single cases.
+    that tells them from noise (all of them, if there is too much of it), else one that hides
+    single cases.
     """
     owner = np.repeat(np.arange(len(cases)), cases.lengths)
     given = Contributions.of(owner, cases.codes, len(cases.activities))
@@ -195,7 +196,7 @@ def found_activities(
     )
     shown = given.noisy_counts(cases.counts, noise.bound, noise.norm, noise.of(0), source)
     threshold = CLEAR * noise.of(0).deviation if public else noise.unseen_threshold
-    if public and not (shown > threshold).any():
+    if public and (len(noise.shares) == 2 or not (shown > threshold).any()):
         threshold = -math.inf
     return {
         label: float(count)
