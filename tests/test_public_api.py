@@ -25,6 +25,7 @@ EXPORTED = {
     "Release",
     "Variants",
     "__version__",
+    "audit",
     "check_certificate",
     "evaluate",
     "mechanism",

@@ -30,6 +30,7 @@ _HOMES = {
     "Randomness": "discreet.privacy.randomness",
     "Release": "discreet.release",
     "Variants": "discreet.log.variants",
+    "audit": "discreet.audits",
     "check_certificate": "discreet.certificate",
     "evaluate": "discreet.utility.evaluation",
     "mechanism": "discreet.mechanisms.registry",

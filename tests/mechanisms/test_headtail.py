@@ -111,7 +111,7 @@ def test_the_certificate_can_be_checked(tmp_path: Path) -> None:
         mechanism.release(log).write(path)
         certificate, findings = check_certificate(path)
         assert certificate.mechanism == "headtail"
-        assert [finding.outcome for finding in findings] == ["holds"] * 3
+        assert {finding.outcome for finding in findings} == {"holds"}
 
 
 def test_audit_an_activity_of_one_case_appears_no_more_often_than_delta(
@@ -121,7 +121,7 @@ def test_audit_an_activity_of_one_case_appears_no_more_often_than_delta(
     monkeypatch.setattr(candidates, "SAMPLES", 100)
     log = log_of({("a", "b"): 30, ("a",): 3, ("secret", "a"): 1})
     source = Randomness.system()
-    delta, runs = 0.05, 500
+    delta, runs = 0.05, 250
     for epsilon in (0.5, 3.0):
         mechanism = HeadTail(epsilon=epsilon, delta=delta)
         leaks = sum("secret" in labels(found) for found in mechanism._draw_many(log, runs, source))
@@ -136,7 +136,7 @@ def test_audit_no_event_of_a_neighbouring_pair_contradicts_epsilon(
     monkeypatch.setattr(candidates, "SAMPLES", 100)
     counts = {("a", "b"): 8, ("a", "c"): 3}
     neighbours = [log_of(counts), log_of(counts | {("a", "c"): 4})]
-    epsilon, delta, runs = 0.7, 0.01, 500
+    epsilon, delta, runs = 0.7, 0.01, 250
     mechanism = HeadTail(epsilon=epsilon, delta=delta, alphabet=("a", "b", "c"))
     seen = np.zeros((2, 3))
     for side, log in enumerate(neighbours):

@@ -134,7 +134,7 @@ def test_an_activity_of_one_case_passes_with_less_than_its_share_of_delta() -> N
     for norm in ("l1", "l2"):
         noise = NGramNoise(budget, norm, 10, (0.5, 0.5))  # type: ignore[arg-type]
         source = Randomness.seeded(3)
-        runs = 3000
+        runs = 1500
         leaks = sum(
             bool(ngrams.found_activities(log, set(), False, noise, source)) for _ in range(runs)
         )

@@ -11,7 +11,7 @@ from discreet.privacy.guarantee import Budget
 INTRODUCTION = """\
 # Audits: what each mechanism really leaks
 
-This page is written by one command, which takes about {minutes} minutes on two processors:
+This page is written by one command, which takes about {minutes} min on two processors:
 
     {command}
 

@@ -32,6 +32,13 @@ RARE = (0.0, 0.05, 0.15, 0.3)
 LEFT_OUT = (0.0, 0.2, 0.5)
 """How much more may be left out where there is no cut."""
 
+EMPTY = 8
+"""Deviations beyond which cases without any activity of the alphabet are taken for real: noise
+alone would else make a whole tree optional."""
+
+NODE = GRID // 10
+"""What each node of a tree takes off its score, a tenth of a case: of equals the smaller wins."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -83,7 +90,7 @@ def candidates(
     found: dict[Tree, None] = {flower(labels): None}
     for threshold in THRESHOLDS:
         square = np.where(noisy > threshold * deviation, noisy, 0)
-        empty = square[-1, -1] > 0
+        empty = noisy[-1, -1] > EMPTY * deviation
         graph = Graph.from_square(labels, square)
         for rare in RARE:
             cleaned = without_rare(graph, rare)
@@ -111,7 +118,10 @@ def choose(
     trees = candidates(cases.labels, (counts + noise) / GRID, spending.graph.deviation / GRID)
     replays = [cases.replay(tree) for tree in trees]
     chosen = exponential(
-        [cases.quality_sum(result, fitness_weight) for result in replays],
+        [
+            cases.quality_sum(result, fitness_weight) - NODE * sum(1 for _ in tree.nodes)
+            for tree, result in zip(trees, replays, strict=True)
+        ],
         epsilon=spending.choice,
         sensitivity=GRID,
         monotone=False,

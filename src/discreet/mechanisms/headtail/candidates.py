@@ -19,8 +19,9 @@ SAMPLES = 4000
 PHASES = 9
 """Phases of a case."""
 
-ALONE = 0.5
-"""A step that no released variant takes, against one that a single variant takes."""
+ALONE = 1.0
+"""Weight of all the steps out of an activity that no released variant takes, over the number of
+variants: with a small head more has to be guessed."""
 
 
 def phases(steps: Integers) -> Integers:
@@ -103,7 +104,7 @@ def recombined(head: Variants, generator: np.random.Generator) -> Variants:
     """Walks through the directly-follows graph of the released variants, each weighted once."""
     source, target, _ = pairs(head)
     size = len(head.activities) + 1
-    weights = np.full((size, size), ALONE / size)
+    weights = np.full((size, size), ALONE / (size * len(head)))
     np.add.at(weights, (source, target), 1.0)
     chain = Chain(head.activities, [(np.arange(size), weights)])
     return chain.sample(2 * int(head.lengths.max()), generator)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -42,14 +43,11 @@ UNSEEN = 0.2
 SHARES = ((1.0,), (0.45, 0.55), (0.28, 0.44, 0.28))
 """Of the budget for contexts: the levels of context, as many as the noise allows."""
 
-ACTIVITIES = (0.05, 0.2)
+ACTIVITIES = (0.1, 0.2)
 """Share for the activities themselves if they are known, and if they must be found."""
 
 REACH = (8.0, 40.0)
 """How far an activity must stand out from the noise for each further level."""
-
-CLEAR = 3.0
-"""An activity of a public alphabet is used if its noisy count exceeds so many deviations."""
 
 OPEN = 5.0
 """A context is opened if its noisy count exceeds so many deviations of the noise."""
@@ -148,8 +146,7 @@ class NGramNoise:
         """Noise for the contexts of one order."""
         if self.norm == "l1":
             return CountNoise.laplace(self.bound, self.budget.epsilon * self.shares[order] * _DOWN)
-        rho = zcdp_rho(self.budget.epsilon, self.budget.delta * (1 - UNSEEN))
-        return CountNoise.gaussian(self.bound, rho * self.shares[order] * _DOWN)
+        return CountNoise.gaussian(self.bound, _rho(self.budget) * self.shares[order] * _DOWN)
 
     @property
     def unseen_threshold(self) -> float:
@@ -170,11 +167,17 @@ class NGramNoise:
 _DOWN = 1 - 2.0**-40
 
 
+@lru_cache(maxsize=64)
+def _rho(budget: Budget) -> float:
+    """What the tables may cost together in zCDP."""
+    return zcdp_rho(budget.epsilon, budget.delta * (1 - UNSEEN))
+
+
 def standing_out(budget: Budget, length: float) -> tuple[float, float]:
     """What one step of a case of some length weighs against Gaussian and against Laplace noise."""
     gauss = 0.0
     if budget.delta:
-        gauss = math.sqrt(2 * zcdp_rho(budget.epsilon, budget.delta * (1 - UNSEEN)) / length)
+        gauss = math.sqrt(2 * _rho(budget) / length)
     return gauss, budget.epsilon / (math.sqrt(2) * length)
 
 
@@ -195,7 +198,7 @@ def found_activities(
         given.owner[few], given.key[few], np.ones(few.sum(), np.int64), given.size
     )
     shown = given.noisy_counts(cases.counts, noise.bound, noise.norm, noise.of(0), source)
-    threshold = CLEAR * noise.of(0).deviation if public else noise.unseen_threshold
+    threshold = ZERO * noise.of(0).deviation if public else noise.unseen_threshold
     if public and (len(noise.shares) == 2 or not (shown > threshold).any()):
         threshold = -math.inf
     return {
