@@ -9,11 +9,11 @@ from discreet.certificate import check_certificate
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.contributions import Contributions, Norm
-from discreet.mechanisms.count_noise import CountNoise
 from discreet.mechanisms.df_laplace import DFLaplace
 from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.quantile import FALLBACK, LARGEST, edges, private_bound
+from discreet.mechanisms.parts.contributions import Contributions, Norm
+from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.mechanisms.parts.quantile import FALLBACK, LARGEST, edges, private_bound
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from tests.mechanisms.neighbours import loss_at_least

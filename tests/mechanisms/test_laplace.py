@@ -14,7 +14,7 @@ from discreet.mechanisms.laplace import (
     refuse_explosion,
 )
 from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.prefix_tree import PrefixTree
+from discreet.mechanisms.parts.prefix_tree import PrefixTree
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget
 from discreet.utility.similarity import relative_log_similarity

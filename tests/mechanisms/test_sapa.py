@@ -10,9 +10,9 @@ from discreet.log.follows import Follows
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.mechanisms import playout
-from discreet.mechanisms.contributions import near_pairs
-from discreet.mechanisms.playout import balanced, play_out
+from discreet.mechanisms.parts import playout
+from discreet.mechanisms.parts.contributions import near_pairs
+from discreet.mechanisms.parts.playout import balanced, play_out
 from discreet.mechanisms.sapa import SaPa
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

@@ -17,8 +17,8 @@ from discreet.audits.features import Features, learn_features, shown_name
 from discreet.audits.neighbours import Pair
 from discreet.audits.result import FALSE_ALARM, Evidence, PairAudit
 from discreet.audits.sampling import Effort, affordable, releases, sample
-from discreet.mechanisms.alphabet import FROM_LOG
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.parts.alphabet import FROM_LOG
 from discreet.privacy.guarantee import Budget
 
 Floats = npt.NDArray[np.float64]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from discreet.mechanisms.alphabet import alphabet_parameter, checked_alphabet
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parts.alphabet import alphabet_parameter, checked_alphabet
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.randomness import Randomness

@@ -9,7 +9,10 @@ import numpy as np
 
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.mechanisms.alphabet import (
+from discreet.mechanisms.base import Fidelity, Mechanism
+from discreet.mechanisms.laplace import PAPER, delta_or_none
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parts.alphabet import (
     FROM_LOG,
     alphabet_parameter,
     alphabet_status,
@@ -18,13 +21,10 @@ from discreet.mechanisms.alphabet import (
     outside_advice,
     projected,
 )
-from discreet.mechanisms.base import Fidelity, Mechanism
-from discreet.mechanisms.contributions import Contributions, Norm
-from discreet.mechanisms.count_noise import CountNoise
-from discreet.mechanisms.laplace import PAPER, delta_or_none
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.prefix_tree import Integers
-from discreet.mechanisms.quantile import private_bound
+from discreet.mechanisms.parts.contributions import Contributions, Norm
+from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.mechanisms.parts.prefix_tree import Integers
+from discreet.mechanisms.parts.quantile import private_bound
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness

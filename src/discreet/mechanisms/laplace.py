@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.alphabet import (
+from discreet.mechanisms.base import Fidelity, Mechanism
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parts.alphabet import (
     FROM_LOG,
     alphabet_parameter,
     alphabet_status,
@@ -18,10 +20,8 @@ from discreet.mechanisms.alphabet import (
     outside_advice,
     projected,
 )
-from discreet.mechanisms.base import Fidelity, Mechanism
-from discreet.mechanisms.count_noise import CountNoise
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.prefix_growth import (
+from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.mechanisms.parts.prefix_growth import (
     STRUCTURE_SHARE,
     Plain,
     Semantics,
@@ -29,8 +29,8 @@ from discreet.mechanisms.prefix_growth import (
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.prefix_tree import CANDIDATES, Integers, PrefixTree
-from discreet.mechanisms.quantile import private_bound
+from discreet.mechanisms.parts.prefix_tree import CANDIDATES, Integers, PrefixTree
+from discreet.mechanisms.parts.quantile import private_bound
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.alphabet import FROM_LOG, alphabet_status
-from discreet.mechanisms.count_noise import CountNoise
 from discreet.mechanisms.laplace import (
     PrefixMechanism,
     published_step,
@@ -17,12 +15,14 @@ from discreet.mechanisms.laplace import (
     refuse_explosion,
     starting_min_count,
 )
-from discreet.mechanisms.learned_rules import learned_rules
-from discreet.mechanisms.nudge import Nudge, Pruning
 from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.prefix_growth import DROPPED, HARMFUL, HARMLESS
-from discreet.mechanisms.prefix_tree import CANDIDATES, PrefixTree
-from discreet.mechanisms.rules import RuleRows, Rules, checked_rules, read_rules
+from discreet.mechanisms.parts.alphabet import FROM_LOG, alphabet_status
+from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.mechanisms.parts.learned_rules import learned_rules
+from discreet.mechanisms.parts.nudge import Nudge, Pruning
+from discreet.mechanisms.parts.prefix_growth import DROPPED, HARMFUL, HARMLESS
+from discreet.mechanisms.parts.prefix_tree import CANDIDATES, PrefixTree
+from discreet.mechanisms.parts.rules import RuleRows, Rules, checked_rules, read_rules
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness
 

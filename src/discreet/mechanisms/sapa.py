@@ -10,14 +10,14 @@ import numpy as np
 
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.mechanisms.alphabet import alphabet_status
-from discreet.mechanisms.contributions import Contributions, near_pairs
-from discreet.mechanisms.count_noise import CountNoise
 from discreet.mechanisms.df_laplace import FollowsMechanism, square
-from discreet.mechanisms.nudge import let_in
 from discreet.mechanisms.parameters import parameter
-from discreet.mechanisms.playout import balanced, play_out
-from discreet.mechanisms.prefix_tree import Booleans, Integers
+from discreet.mechanisms.parts.alphabet import alphabet_status
+from discreet.mechanisms.parts.contributions import Contributions, near_pairs
+from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.mechanisms.parts.nudge import let_in
+from discreet.mechanisms.parts.playout import balanced, play_out
+from discreet.mechanisms.parts.prefix_tree import Booleans, Integers
 from discreet.mechanisms.sacofa import PAPER
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness

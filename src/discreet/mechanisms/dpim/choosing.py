@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms.count_noise import CountNoise
 from discreet.mechanisms.dpim.cases import GRID, Cases
+from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.models.discovery import Miner, without_rare
 from discreet.models.graph import Graph
 from discreet.models.tree import Tree, flower, optional

@@ -6,18 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from discreet.mechanisms.alphabet import (
+from discreet.mechanisms.base import Fidelity, Mechanism
+from discreet.mechanisms.dpim.cases import Cases
+from discreet.mechanisms.dpim.choosing import choose, plan
+from discreet.mechanisms.dpim.sampling import Sampler
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parts.alphabet import (
     alphabet_parameter,
     alphabet_status,
     checked_alphabet,
     labels_of,
     outside_advice,
 )
-from discreet.mechanisms.base import Fidelity, Mechanism
-from discreet.mechanisms.dpim.cases import Cases
-from discreet.mechanisms.dpim.choosing import choose, plan
-from discreet.mechanisms.dpim.sampling import Sampler
-from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.models.document import TreeDocument
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness

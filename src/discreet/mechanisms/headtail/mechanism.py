@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.alphabet import (
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.headtail.tail import Tail
+from discreet.mechanisms.headtail.votes import Estimate
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parts.alphabet import (
     alphabet_parameter,
     alphabet_status,
     checked_alphabet,
@@ -18,10 +22,6 @@ from discreet.mechanisms.alphabet import (
     outside_advice,
     projected,
 )
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.headtail.tail import Tail
-from discreet.mechanisms.headtail.votes import Estimate
-from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.partition import LARGEST_EPSILON, select

@@ -15,8 +15,6 @@ import numpy as np
 
 from discreet.log.follows import pairs
 from discreet.log.variants import Ints, Variants
-from discreet.mechanisms.contributions import Contributions, Norm
-from discreet.mechanisms.count_noise import CountNoise
 from discreet.mechanisms.headtail.candidates import (
     PHASES,
     Chain,
@@ -26,6 +24,8 @@ from discreet.mechanisms.headtail.candidates import (
     located,
 )
 from discreet.mechanisms.headtail.votes import Estimate
+from discreet.mechanisms.parts.contributions import Contributions, Norm
+from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.alphabet import projected
 from discreet.mechanisms.headtail.candidates import recombined
 from discreet.mechanisms.headtail.ngrams import (
     Lengths,
@@ -19,6 +18,7 @@ from discreet.mechanisms.headtail.ngrams import (
 )
 from discreet.mechanisms.headtail.support import central
 from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, whole
+from discreet.mechanisms.parts.alphabet import projected
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Randomness

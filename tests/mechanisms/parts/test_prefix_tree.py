@@ -7,10 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
-from discreet.mechanisms import prefix_growth, prefix_tree
-from discreet.mechanisms.count_noise import CountNoise, least_noise
-from discreet.mechanisms.prefix_growth import Plain, grow_by_levels, grow_privtree, privtree_noise
-from discreet.mechanisms.prefix_tree import PrefixTree, round_to_total
+from discreet.mechanisms.parts import prefix_growth, prefix_tree
+from discreet.mechanisms.parts.count_noise import CountNoise, least_noise
+from discreet.mechanisms.parts.prefix_growth import (
+    Plain,
+    grow_by_levels,
+    grow_privtree,
+    privtree_noise,
+)
+from discreet.mechanisms.parts.prefix_tree import PrefixTree, round_to_total
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.mechanisms.prefix_tree import Integers
+from discreet.mechanisms.parts.prefix_tree import Integers
 from discreet.privacy.randomness import Randomness
 
 MOST_STEPS = 5_000_000

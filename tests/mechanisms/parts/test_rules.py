@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.learned_rules import _first_distinct, learned_rules
-from discreet.mechanisms.nudge import harm_drawn, let_in
 from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.rules import (
+from discreet.mechanisms.parts.learned_rules import _first_distinct, learned_rules
+from discreet.mechanisms.parts.nudge import harm_drawn, let_in
+from discreet.mechanisms.parts.rules import (
     KINDS,
     Rules,
     Violations,

@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.log.follows import pairs
 from discreet.log.variants import Ints, Variants
-from discreet.mechanisms.count_noise import CountNoise
-from discreet.mechanisms.prefix_tree import Floats, Integers
+from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.mechanisms.parts.prefix_tree import Floats, Integers
 from discreet.privacy.randomness import Randomness
 
 Norm = Literal["l1", "l2"]
