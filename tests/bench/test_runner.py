@@ -45,7 +45,7 @@ def test_an_empty_release_is_counted(small_plan: Path) -> None:
 
 def test_a_run_that_takes_too_long_fails(small_plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells, _ = load_plan(str(small_plan)).cells(small_plan.parent)
-    assert run_cell(cells[-1]).outcome == "ok"
+    assert run_cell(cells[-1]).outcome in ("ok", "empty")
     monkeypatch.setattr(TraVaS, "_draw", lambda *_: time.sleep(60))
     row = run_cell(replace(cells[-1], timeout=0.2))
     assert row.outcome == "failed"
