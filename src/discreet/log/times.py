@@ -84,7 +84,7 @@ def _from_text(values: pl.Series, timezone: str, form: str | None) -> pl.Series:
     done = instants.null_count() == values.null_count()
     if done and not (instants.to_physical() < _YEAR_1000).any():
         return instants
-    distinct = values.unique()
+    distinct = values.unique(maintain_order=True)
     meaning = pl.DataFrame({"text": distinct, "instant": _by_shape(distinct, timezone)})
     return (
         values.to_frame("text")
