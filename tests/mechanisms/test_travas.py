@@ -161,6 +161,8 @@ def test_published_reproduces_the_papers_outputs(
     entry = next(entry for entry in REAL_LOGS if str(entry) == name)
     log = read_log(located(entry, real_logs)[1])
     chosen = TraVaS(epsilon=epsilon, delta=delta, fidelity="published")
-    scores = [relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(8)]
-    spread = 0.06 if name == "Sepsis" else 0.025
+    scores = [
+        relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(12)
+    ]
+    spread = 0.07 if name == "Sepsis" else 0.025
     assert np.mean(scores) == pytest.approx(similarity, abs=spread)
