@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line. Bad input ends with one clear message and exit code 2."""
     from discreet.certificate import CertificateError
+    from discreet.cli.options import only_for
+
+    if "_DISCREET_COMPLETE" not in os.environ:
+        only_for(sys.argv[1:])
     from discreet.cli.app import app
     from discreet.cli.console import complain
     from discreet.ledger.errors import LedgerError

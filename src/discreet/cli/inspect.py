@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.table import Table
 
 from discreet.cli.console import err, out, print_json
@@ -46,6 +45,8 @@ def inspect(log: LogPath, as_json: Json = False, **values: Any) -> None:
 
 def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
     """The exact figures of a log, for its holder."""
+    import numpy as np
+
     from discreet.log.events import TIME
 
     variants = log.variants

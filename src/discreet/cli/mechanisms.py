@@ -10,7 +10,6 @@ from rich.table import Table
 
 from discreet.cli.console import out, print_json
 from discreet.cli.options import Json
-from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
 
 def mechanisms(
@@ -33,6 +32,8 @@ def mechanisms(
 
 
 def _all(as_json: bool) -> None:
+    from discreet.mechanisms.registry import mechanism_names
+
     rows = [_row(name) for name in mechanism_names()]
     if as_json:
         print_json(rows)
@@ -44,6 +45,8 @@ def _all(as_json: bool) -> None:
 
 
 def _row(name: str) -> dict[str, Any]:
+    from discreet.mechanisms.registry import mechanism_class
+
     owner = mechanism_class(name)
     try:
         promise = owner().guarantee()
@@ -60,6 +63,8 @@ def _row(name: str) -> dict[str, Any]:
 
 
 def _one(name: str, as_json: bool) -> None:
+    from discreet.mechanisms.registry import mechanism_class
+
     owner = mechanism_class(name)
     parameters = owner.parameters().values()
     if as_json:

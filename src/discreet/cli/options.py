@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.mechanisms.parameters import Parameter, declared
-from discreet.mechanisms.registry import mechanism_class, mechanism_names
-
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
+    from discreet.mechanisms.parameters import Parameter
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 LogPath = Annotated[
@@ -30,19 +28,30 @@ READING = {
 }
 
 
+_called: frozenset[str] | None = None
+
+
+def only_for(arguments: Iterable[str]) -> None:
+    """Build mechanisms' options only for commands named in these arguments.
+
+    They take loading every mechanism, which `discreet --help` can do without.
+    """
+    global _called
+    _called = frozenset(arguments)
+
+
 def with_options(*, parameters: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Put options in place of a command's **values: reading, and mechanisms' parameters."""
     keywords = [
         _keyword(name, str, help=text, panel="How the log is read")
         for name, text in READING.items()
     ]
-    if parameters:
-        keywords += _parameter_keywords()
 
     def extend(function: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(function, eval_str=True)
         kept = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
-        fresh = [*kept, *keywords]
+        wanted = parameters and (_called is None or function.__name__ in _called)
+        fresh = [*kept, *keywords, *(_parameter_keywords() if wanted else ())]
         function.__signature__ = signature.replace(parameters=fresh)  # type: ignore[attr-defined]
         function.__annotations__ = {p.name: p.annotation for p in fresh}
         return function
@@ -52,6 +61,9 @@ def with_options(*, parameters: bool = False) -> Callable[[Callable[..., Any]], 
 
 def _parameter_keywords() -> list[inspect.Parameter]:
     """One keyword for each parameter that any mechanism declares."""
+    from discreet.mechanisms.parameters import declared
+    from discreet.mechanisms.registry import mechanism_class, mechanism_names
+
     owners: dict[str, list[str]] = {}
     first: dict[str, Parameter] = {}
     for name in mechanism_names():
@@ -77,6 +89,8 @@ def _parameter_keywords() -> list[inspect.Parameter]:
 
 def _shown_default(name: str, owners: list[str]) -> str:
     """The default, or that it differs."""
+    from discreet.mechanisms.registry import mechanism_class
+
     defaults = {str(mechanism_class(owner).parameters()[name].default) for owner in owners}
     if len(defaults) > 1:
         return "depends on the mechanism"
