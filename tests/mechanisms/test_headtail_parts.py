@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -163,3 +164,15 @@ def test_more_tables_where_the_noise_allows() -> None:
     assert NGramNoise.suited(Budget(1.0, 0.0), True, 10, 1e5, 10).norm == "l1"
     for budget in (small, large, Budget(1.0, 0.0)):
         assert sum(NGramNoise.suited(budget, False, 10, 1e4, 10).shares) == pytest.approx(1)
+
+
+def test_a_case_of_many_activities_adds_no_more_than_its_share_of_chances(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the noise, a single case cannot bring more of its own activities into play."""
+    monkeypatch.setattr(ngrams.NGramNoise, "unseen_threshold", -math.inf)
+    own = tuple(f"own {i:03}" for i in range(3 * ngrams.LABELS))
+    cases = Variants.from_counts({own: 1, ("common",): 50})
+    noise = ngrams.NGramNoise(Budget(1.0, 1e-6), "l2", 8, (0.2, 0.8))
+    named = ngrams.found_activities(cases, set(), False, noise, Randomness.system())
+    assert set(named) == {*own[: ngrams.LABELS], "common"}

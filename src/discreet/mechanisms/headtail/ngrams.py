@@ -188,7 +188,8 @@ def found_activities(
 
     Those in `released` and those whose noisy count passes a threshold: for a public alphabet one
     that tells them from noise (all of them, if there is too much of it), else one that hides
-    single cases.
+    single cases. Then only activities that some case counts towards may pass at all: a case with
+    more than LABELS activities of its own adds no further chances.
     """
     owner = np.repeat(np.arange(len(cases)), cases.lengths)
     given = Contributions.of(owner, cases.codes, len(cases.activities))
@@ -201,10 +202,13 @@ def found_activities(
     threshold = ZERO * noise.of(0).deviation if public else noise.unseen_threshold
     if public and (len(noise.shares) == 2 or not (shown > threshold).any()):
         threshold = -math.inf
+    eligible = np.full(given.size, public)
+    eligible[given.key] = True
+    passed = eligible & (shown > threshold)
     return {
         label: float(count)
-        for label, count in zip(cases.activities, shown, strict=True)
-        if label in released or count > threshold
+        for label, count, named in zip(cases.activities, shown, passed, strict=True)
+        if label in released or named
     }
 
 
