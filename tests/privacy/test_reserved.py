@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.privacy import reserved
+from discreet.privacy import partition
 from discreet.privacy.noise import exp_lower, exp_upper
 from discreet.privacy.partition import OptimalSelection, select
 from discreet.privacy.randomness import Randomness
@@ -77,12 +77,12 @@ def test_a_reserve_of_most_of_epsilon_hides_little_more() -> None:
 
 
 def test_a_table_that_shows_too_much_is_refused() -> None:
-    weights, one = reserved._reserved_table(1.0, 1e-3, 0.7)
+    weights, one = partition.optimal_table(1.0, 1e-3, 0.7)
     bounds = exp_lower(Fraction(1), 128), exp_upper(Fraction(0.7), 128), Fraction(1e-3)
-    reserved._certify(list(weights), one, *bounds)
+    partition._certify(list(weights), one, *bounds)
     greedy, whole = OptimalSelection(1.0, 1e-3)._table
     with pytest.raises(ArithmeticError, match="does not meet its delta"):
-        reserved._certify(list(greedy), whole, *bounds)
+        partition._certify(list(greedy), whole, *bounds)
 
 
 def test_draws_follow_the_table() -> None:

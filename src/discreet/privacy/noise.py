@@ -29,7 +29,7 @@ Enclosure = tuple[int, int]
 Weights = tuple[Sequence[Enclosure], int]
 Booleans = npt.NDArray[np.bool_]
 
-TABLE_BITS = 13
+TABLE_BITS = 9
 GUARD = 64
 LARGEST_SCALE = 1 << 50
 LARGEST_VARIANCE = 1 << 60
@@ -242,7 +242,7 @@ def discrete_gaussian(sigma_squared: Rational, size: int, source: Randomness) ->
     variance = _positive("sigma_squared", sigma_squared)
     if variance > LARGEST_VARIANCE:
         raise ValueError("sigma_squared must be at most 2**60 for 64-bit noise")
-    log_width = max(0, isqrt(floor(variance)).bit_length() - 7)
+    log_width = max(0, isqrt(floor(variance)).bit_length() - 5)
     width = 1 << log_width
     rate = 1 / (2 * variance)
     blocks = _half_gaussian(rate * width**2)
@@ -313,7 +313,7 @@ def _heads(x: Fraction, bits: int) -> Weights:
     return [(low, high), (one - high, one - low)], 0
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=1024)
 def _digits(x: Fraction) -> tuple[tuple[int, Inversion], ...]:
     """Return the parts of a geometric variable with their places, the lowest first.
 
@@ -330,16 +330,16 @@ def _digits(x: Fraction) -> tuple[tuple[int, Inversion], ...]:
     )
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=1024)
 def _half_gaussian(x: Fraction) -> Inversion:
     return Inversion(partial(_squares, x))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=1024)
 def _sign(x: Fraction) -> Inversion:
     return Inversion(partial(_powers, x, 2))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=1024)
 def _coin(x: Fraction) -> Inversion:
     return Inversion(partial(_heads, x))

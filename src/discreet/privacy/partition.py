@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy.noise import Categorical, exp_lower, truncated_laplace
+from discreet.privacy.noise import Categorical, exp_lower, exp_upper, truncated_laplace
 from discreet.privacy.randomness import Randomness
 
 Ints = npt.NDArray[np.integer[Any]]
@@ -141,7 +141,7 @@ class OptimalSelection:
 
     @cached_property
     def _table(self) -> tuple[tuple[int, ...], int]:
-        return _optimal_table(self.epsilon, self.delta)
+        return optimal_table(self.epsilon, self.delta, 0.0)
 
     @cached_property
     def threshold(self) -> int:
@@ -157,6 +157,14 @@ class OptimalSelection:
     def mean(self) -> float:
         """The noise's expected value, between −½ and ½."""
         return float(self.threshold + 1 - self._mean_index)
+
+    @cached_property
+    def deviation(self) -> float:
+        """Standard deviation of the noise."""
+        weights, total = self._table
+        p = np.array([w / total for w in weights])
+        j = np.arange(1, len(p) + 1) - float(self._mean_index)
+        return math.sqrt(float((p * j * j).sum()))
 
     def probability(self, count: int) -> Fraction:
         """π(count): the probability that a key of that many cases is shown."""
@@ -180,40 +188,47 @@ class OptimalSelection:
 
 
 @lru_cache(maxsize=64)
-def _optimal_table(epsilon: float, delta: float) -> tuple[tuple[int, ...], int]:
-    bits = 160 + max(0, -math.floor(math.log2(delta)))
+def optimal_table(epsilon: float, delta: float, reserve: float) -> tuple[tuple[int, ...], int]:
+    """The steps p(j) of π, as integers over a power of two; reserve: see `ReservedSelection`."""
+    bits = 192 - math.floor(math.log2(delta)) + math.ceil(1.5 * epsilon)  # resolves δ·e^−ε
     one = 1 << bits
     exact = Fraction(delta)
     growth = exp_lower(Fraction(epsilon), 128)
-    slack = 1 << 64
-    step = max(0, exact.numerator * one // exact.denominator - slack)
+    kept = exp_upper(Fraction(reserve), 128)
+    slack = 1 << 80
+    step = exact.numerator * one // exact.denominator - slack
+    up, down = growth.numerator, growth.denominator
+    up_kept = kept.numerator * down // kept.denominator + 1  # kept, over the same denominator
     weights: list[int] = []
-    shown = 0
-    while shown < one:
-        grown = shown * growth.numerator // growth.denominator + step
-        left = max(0, one - shown - step)
-        shrunk = one - -(-left * growth.denominator // growth.numerator)
-        following = min(grown, shrunk, one)
+    hidden = one
+    while hidden:
+        shown = one - hidden
+        grown = shown * up // down + step
+        least = -(-(hidden * up_kept - step * down) // up)
+        following = min(grown, one - max(0, least), one)
         weights.append(following - shown)
-        shown = following
-    _certify(weights, one, growth, exact)
+        hidden = one - following
+    _certify(weights, one, growth, kept, exact)
     return tuple(weights), one
 
 
-def _certify(weights: list[int], one: int, growth: Fraction, delta: Fraction) -> None:
+def _certify(
+    weights: list[int], one: int, growth: Fraction, kept: Fraction, delta: Fraction
+) -> None:
     """Evaluate both divergences exactly, for every count, against δ."""
-    above, below = growth.numerator, growth.denominator
-    limit = delta * one * below
+    common = math.lcm(growth.denominator, kept.denominator)
+    r, r_kept = int(growth * common), int(kept * common)
+    limit = delta * one * common
     hidden = one
-    more = weights[0] * below
+    more = weights[0] * common
     fewer = 0
     for j, weight in enumerate(weights):
         left = hidden - weight
-        if more > limit or fewer + max(0, hidden * below - left * above) > limit:
+        if more > limit or fewer + max(0, hidden * r_kept - left * r) > limit or weight < 0:
             raise ArithmeticError("the selection table does not meet its delta")
         following = weights[j + 1] if j + 1 < len(weights) else 0
-        more += max(0, following * below - weight * above)
-        fewer += max(0, weight * below - following * above)
+        more += max(0, following * common - weight * r)
+        fewer += max(0, weight * common - following * r)
         hidden = left
     if max(more, fewer) > limit or hidden != 0:
         raise ArithmeticError("the selection table does not meet its delta")

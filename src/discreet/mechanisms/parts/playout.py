@@ -87,22 +87,21 @@ def balanced(follows: Follows) -> Follows:
     source, target = np.nonzero(follows.counts)
     counts = follows.counts[source, target]
     size, edges = len(follows.activities), len(counts)
-    if edges == 0:
+    surplus = follows.counts.sum(axis=0)[:size] - follows.counts.sum(axis=1)[:size]
+    if not surplus.any():
         return follows
-    # A step into an activity counts +1 for it, a step out of it −1; ⊤ and ⊥ are free.
-    rows = np.concatenate([target, source])
-    columns = np.tile(np.arange(edges), 2)
-    signs = np.repeat([1.0, -1.0], edges)
+    # A step more into an activity adds 1 to its surplus, a step more out of it takes 1, and a
+    # step less does the opposite; ⊤ and ⊥ are free.
+    rows = np.concatenate([target, source, target, source])
+    columns = np.arange(4 * edges) % edges + np.repeat([0, edges], 2 * edges)
+    signs = np.repeat([1.0, -1.0, -1.0, 1.0], edges)
     inner = rows < size
-    flow = coo_array((signs[inner], (rows[inner], columns[inner])), shape=(size, edges)).tocsr()
-    both = coo_array(
-        (np.repeat([1.0, -1.0], edges), (columns, np.arange(2 * edges))), shape=(edges, 2 * edges)
-    )
+    flow = coo_array((signs[inner], (rows[inner], columns[inner])), shape=(size, 2 * edges))
     solved = linprog(
         np.ones(2 * edges),
-        A_eq=flow @ both.tocsr(),
-        b_eq=-(flow @ counts.astype(np.float64)),
-        bounds=[(0, None)] * edges + [(0, float(count)) for count in counts],
+        A_eq=flow.tocsc(),
+        b_eq=-surplus,
+        bounds=np.stack([np.zeros(2 * edges), np.append(np.full(edges, np.inf), counts)], axis=1),
         method="highs-ds",
     )
     if not solved.success:
