@@ -9,20 +9,12 @@ import numpy as np
 
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.mechanisms.base import Fidelity, Mechanism
-from discreet.mechanisms.laplace import PAPER, delta_or_none
+from discreet.mechanisms.laplace import PAPER
 from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import (
-    FROM_LOG,
-    alphabet_parameter,
-    alphabet_status,
-    checked_alphabet,
-    labels_of,
-    outside_advice,
-    projected,
-)
+from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.contributions import Contributions, Norm
 from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.mechanisms.parts.over_alphabet import OverAlphabet
 from discreet.mechanisms.parts.prefix_tree import Integers
 from discreet.mechanisms.parts.quantile import private_bound
 from discreet.privacy.accounting import zcdp_rho
@@ -40,14 +32,9 @@ BOUND_QUANTILE = {"l1": 0.8, "l2": 0.9}
 
 
 @dataclass(frozen=True, kw_only=True)
-class FollowsMechanism(Mechanism):
+class FollowsMechanism(OverAlphabet):
     """What the mechanisms share that count directly-follows pairs."""
 
-    delta: float = delta_or_none()
-    fidelity: Fidelity = parameter(
-        "strict", "strict: the proved form; published: the paper's algorithm, whatever it costs"
-    )
-    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     norm: Literal["auto", "l1", "l2"] = parameter(
         "auto",
         "strict only: how a case's contribution is bounded: by its sum (l1, Laplace noise), or its "
@@ -63,16 +50,8 @@ class FollowsMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.fidelity == "published":
-            object.__setattr__(self, "alphabet", self.alphabet or FROM_LOG)
-        object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
         if self.norm == "l2" and self.delta == 0:
             raise ParameterError("norm l2 needs delta above 0; give one, or norm l1")
-
-    @property
-    def public_alphabet(self) -> tuple[str, ...] | str:
-        """The labels, or from-log."""
-        return checked_alphabet(self.alphabet)
 
     @property
     def chosen_norm(self) -> Norm:
@@ -110,10 +89,6 @@ class FollowsMechanism(Mechanism):
             return (counts,)
         return (Part("bound on a case's contribution", self.bound_budget.epsilon), counts)
 
-    def _seen(self, log: EventLog) -> Variants:
-        """The log seen through the alphabet."""
-        return projected(log.variants, labels_of(self.public_alphabet, log.variants))
-
     def _chosen_bound(self, variants: Variants, counted: Contributions, source: Randomness) -> int:
         """The bound on a case's contribution: as given, or chosen privately."""
         norm = self.chosen_norm
@@ -130,10 +105,6 @@ class FollowsMechanism(Mechanism):
         if self.chosen_norm == "l1":
             return CountNoise.laplace(bound, budget.epsilon)
         return CountNoise.gaussian(bound, zcdp_rho(budget.epsilon, budget.delta))
-
-    def advice(self, log: EventLog) -> list[str]:
-        """Warnings for the holder of the log."""
-        return super().advice(log) + outside_advice(log.variants, self.alphabet)
 
 
 @dataclass(frozen=True, kw_only=True)

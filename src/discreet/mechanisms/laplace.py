@@ -9,18 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.base import Fidelity, Mechanism
 from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import (
-    FROM_LOG,
-    alphabet_parameter,
-    alphabet_status,
-    checked_alphabet,
-    labels_of,
-    outside_advice,
-    projected,
-)
+from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.mechanisms.parts.over_alphabet import OverAlphabet
 from discreet.mechanisms.parts.prefix_growth import (
     STRUCTURE_SHARE,
     Plain,
@@ -55,27 +47,10 @@ PUBLISHED_CANDIDATES = 5_000_000
 Form = Literal["auto", "levels", "gaussian", "privtree"]
 
 
-def delta_or_none() -> float:
-    """Declare a delta that may be zero."""
-    chosen: float = parameter(
-        0.0,
-        "probability of an exception from epsilon; 0 for none, else far below 1/cases",
-        low=0,
-        high=1,
-        open_high=True,
-    )
-    return chosen
-
-
 @dataclass(frozen=True, kw_only=True)
-class PrefixMechanism(Mechanism):
+class PrefixMechanism(OverAlphabet):
     """What the mechanisms share that grow a noisy prefix tree of variants."""
 
-    delta: float = delta_or_none()
-    fidelity: Fidelity = parameter(
-        "strict", "strict: the proved form; published: the paper's algorithm, whatever it costs"
-    )
-    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     max_length: int | None = parameter(
         None,
         "longest variant; longer cases are cut. Default: chosen privately for a tenth of epsilon",
@@ -89,18 +64,10 @@ class PrefixMechanism(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.fidelity == "published":
-            if self.max_length is None:
-                raise ParameterError("published needs max_length, which the paper sets by hand")
-            object.__setattr__(self, "alphabet", self.alphabet or FROM_LOG)
-        object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
+        if self.fidelity == "published" and self.max_length is None:
+            raise ParameterError("published needs max_length, which the paper sets by hand")
         if self.form == "gaussian" and self.delta == 0:
             raise ParameterError("form gaussian needs delta above 0; give one, or form levels")
-
-    @property
-    def public_alphabet(self) -> tuple[str, ...] | str:
-        """The labels, or from-log."""
-        return checked_alphabet(self.alphabet)
 
     @property
     def rule_share(self) -> float:
@@ -125,7 +92,7 @@ class PrefixMechanism(Mechanism):
 
     def _bounded(self, log: EventLog, source: Randomness) -> tuple[Variants, int]:
         """The log seen through the alphabet, and the length of the tree."""
-        variants = projected(log.variants, labels_of(self.public_alphabet, log.variants))
+        variants = self._seen(log)
         if self.max_length is not None:
             return variants, self.max_length
         chosen = private_bound(
@@ -158,9 +125,13 @@ class PrefixMechanism(Mechanism):
             return (tree,)
         return (Part("histogram of lengths", self.length_budget.epsilon), tree)
 
-    def advice(self, log: EventLog) -> list[str]:
-        """Warnings for the holder of the log."""
-        return super().advice(log) + outside_advice(log.variants, self.alphabet)
+    def _notes(self) -> tuple[str, ...]:
+        if self.fidelity == "published":
+            return ()
+        return (
+            f"at most {CANDIDATES:,} candidates were looked at on each level",
+            "cases longer than the longest variant are cut; rare endings may be missing",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,14 +194,6 @@ class Laplace(PrefixMechanism):
             conditions=conditions,
             parts=self._tree_parts(),
             composition="basic",
-        )
-
-    def _notes(self) -> tuple[str, ...]:
-        if self.fidelity == "published":
-            return ()
-        return (
-            f"at most {CANDIDATES:,} candidates were looked at on each level",
-            "cases longer than the longest variant are cut; rare endings may be missing",
         )
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:

@@ -21,7 +21,7 @@ from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.learned_rules import learned_rules
 from discreet.mechanisms.parts.nudge import Nudge, Pruning
 from discreet.mechanisms.parts.prefix_growth import DROPPED, HARMFUL, HARMLESS
-from discreet.mechanisms.parts.prefix_tree import CANDIDATES, PrefixTree
+from discreet.mechanisms.parts.prefix_tree import PrefixTree
 from discreet.mechanisms.parts.rules import RuleRows, Rules, checked_rules, read_rules
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness
@@ -183,14 +183,6 @@ class SaCoFa(PrefixMechanism):
             "in 0.5% of the releases, with one case a, d more in 52% (epsilon 1, length 3); an "
             "activity of one case alone is named only if that case is there, so no finite bound "
             "holds.",
-        )
-
-    def _notes(self) -> tuple[str, ...]:
-        if self.fidelity == "published":
-            return ()
-        return (
-            f"at most {CANDIDATES:,} candidates were looked at on each level",
-            "cases longer than the longest variant are cut; rare endings may be missing",
         )
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:

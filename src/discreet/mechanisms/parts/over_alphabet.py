@@ -1,0 +1,57 @@
+"""What the mechanisms share that speak of a public alphabet and may do without a delta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.base import Fidelity, Mechanism
+from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.parts.alphabet import (
+    FROM_LOG,
+    alphabet_parameter,
+    checked_alphabet,
+    labels_of,
+    outside_advice,
+    projected,
+)
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverAlphabet(Mechanism):
+    """A mechanism that sees the log through a public alphabet and may name any of its labels."""
+
+    delta: float = parameter(
+        0.0,
+        "probability of an exception from epsilon; 0 for none, else far below 1/cases",
+        low=0,
+        high=1,
+        open_high=True,
+    )
+    fidelity: Fidelity = parameter(
+        "strict", "strict: the proved form; published: the paper's algorithm, whatever it costs"
+    )
+    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fidelity == "published":
+            object.__setattr__(self, "alphabet", self.alphabet or FROM_LOG)
+        object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
+
+    @property
+    def public_alphabet(self) -> tuple[str, ...] | str:
+        """The labels, or from-log."""
+        return checked_alphabet(self.alphabet)
+
+    def _seen(self, log: EventLog) -> Variants:
+        """The log seen through the alphabet."""
+        return projected(log.variants, labels_of(self.public_alphabet, log.variants))
+
+    def advice(self, log: EventLog) -> list[str]:
+        """Warnings for the holder of the log."""
+        return super().advice(log) + outside_advice(log.variants, self.alphabet)
