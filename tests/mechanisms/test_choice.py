@@ -25,6 +25,11 @@ def test_the_guarantee_adds_up() -> None:
 def test_the_conditions_of_candidates_become_its_own() -> None:
     with pytest.raises(ParameterError, match="alphabet"):
         Choice(candidates="travas,laplace")
+    promise = Choice(candidates="travas,laplace", alphabet=("a", "b")).guarantee()
+    assert promise.status == "proved"
+    assert any("2 activities" in condition for condition in promise.conditions)
+    taken = Choice(candidates="travas,laplace", alphabet="from-log").guarantee()
+    assert taken.status == "conditional"
 
 
 @pytest.mark.parametrize(

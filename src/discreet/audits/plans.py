@@ -35,6 +35,11 @@ USUAL = ("one more", "unique variant", "first case", "three steps", "new activit
 USUAL_SWAP = ("swap: surgery twice", "swap: new activity", "swap: other order")
 
 VARIATIONS: dict[str, tuple[dict[str, Any], ...]] = {
+    "df-laplace": (
+        {"fidelity": "strict"},
+        {"fidelity": "strict", "delta": 0.0, "bound": 3, "min_count": 1},
+        {"fidelity": "published"},
+    ),
     "dpim": (
         {"fidelity": "strict"},
         {"fidelity": "strict", "method": "sampler"},
@@ -50,6 +55,7 @@ VARIATIONS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "laplace": (
         {"fidelity": "strict", "max_length": 3},
+        {"fidelity": "strict", "max_length": 1, "form": "levels", "min_count": 1},
         {"fidelity": "strict", "max_length": 3, "form": "gaussian"},
         {"fidelity": "strict", "form": "privtree"},
         {"fidelity": "published", "max_length": 3, "min_count": 1},

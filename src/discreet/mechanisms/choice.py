@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parts.alphabet import alphabet_parameter
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.selection import exponential
@@ -57,6 +58,7 @@ class Choice(Mechanism):
     candidates: str = parameter(
         "travas,headtail", "the mechanisms that compete, by name, separated by commas"
     )
+    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,9 +82,9 @@ class Choice(Mechanism):
         share = budget.share((1 - CHOICE_SHARE) * MARGIN / many, MARGIN / many)
         built = []
         for name in self.names:
-            chosen: dict[str, Any] = {"epsilon": share.epsilon}
-            if "delta" in mechanism_class(name).parameters():
-                chosen["delta"] = share.delta
+            usual = {"epsilon": share.epsilon, "delta": share.delta, "alphabet": self.alphabet}
+            known = mechanism_class(name).parameters()
+            chosen: dict[str, Any] = {key: usual[key] for key in usual if key in known}
             candidate = mechanism(name, **chosen)
             promise = candidate.guarantee()
             if promise.status not in ("proved", "conditional") or promise.holds is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -161,12 +162,29 @@ class DFLaplace(FollowsMechanism):
             return published_follows(variants, self.case_budget.epsilon, source)
         counted = Contributions.of_follows(variants)
         bound = self._chosen_bound(variants, counted, source)
+        return next(self._bounded(1, variants, counted, bound, source))
+
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Follows]:
+        if self.fidelity == "published" or self.bound is None:
+            return (self._draw(log, source) for _ in range(runs))
+        variants = self._seen(log)
+        return self._bounded(runs, variants, Contributions.of_follows(variants), self.bound, source)
+
+    def _bounded(
+        self,
+        runs: int,
+        variants: Variants,
+        counted: Contributions,
+        bound: int,
+        source: Randomness,
+    ) -> Iterator[Follows]:
+        """Independent releases with one bound on a case's contribution."""
         noise = self._noise(bound, self.follows_budget)
-        noisy = counted.noisy_counts(variants.counts, bound, self.chosen_norm, noise, source)
+        noisy = counted.noisy_runs(runs, variants.counts, bound, self.chosen_norm, noise, source)
         least = self.min_count or noise.threshold(counted.size)
         counts = np.rint(noisy).astype(np.int64)
         counts[counts < least] = 0
-        return square(variants.activities, counts).trimmed()
+        return (square(variants.activities, row).trimmed() for row in counts)
 
 
 def square(activities: tuple[str, ...], counts: Integers) -> Follows:

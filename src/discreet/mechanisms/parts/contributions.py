@@ -77,7 +77,13 @@ class Contributions:
     def noisy_counts(
         self, counts: Ints, bound: int, norm: Norm, noise: CountNoise, source: Randomness
     ) -> Floats:
-        """The noisy counts when each case's contribution is bounded.
+        """The noisy counts when each case's contribution is bounded; see `noisy_runs`."""
+        return self.noisy_runs(1, counts, bound, norm, noise, source)[0]
+
+    def noisy_runs(
+        self, runs: int, counts: Ints, bound: int, norm: Norm, noise: CountNoise, source: Randomness
+    ) -> Floats:
+        """Independent noisy counts of bounded contributions, one row each.
 
         `noise` is that of sensitivity `bound` (l1) or squared sensitivity `bound` (l2). Sum and
         noise are whole multiples of 1/grid.
@@ -88,7 +94,7 @@ class Contributions:
         np.add.at(total, self.key, steps * counts[self.owner])
         factor = grid if noise.kind == "laplace" else grid**2
         fine = CountNoise(noise.kind, noise.size * Fraction(factor))
-        return (total + fine.draw(self.size, source)) / grid
+        return (total + fine.draw(runs * self.size, source).reshape(runs, self.size)) / grid
 
 
 def near_pairs(variants: Variants, distance: int) -> tuple[Integers, Integers, Integers]:
