@@ -26,6 +26,7 @@ from discreet.privacy.noise import (
     exp_upper,
     geometric,
     outlasts,
+    short_words,
     truncated_laplace,
 )
 from discreet.privacy.randomness import Randomness
@@ -439,3 +440,34 @@ def test_weights_must_make_a_distribution(weights):
 def test_float_weights_are_refused():
     with pytest.raises(TypeError):
         categorical([0.5, 0.5], 1, SYSTEM)
+
+
+# the guide by the first 16 bits, for many draws at once
+
+
+@pytest.mark.parametrize("table", [Categorical([1, 2, 5]), Categorical([1] * 300), _coin(1)])
+def test_the_guide_says_what_the_search_says(table):
+    begin = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
+    end = begin | np.uint64((1 << 48) - 1)
+    sure = table._guide >= 0
+    assert sure.mean() > 0.99
+    for words in (begin[sure], end[sure]):
+        assert (table._decide(words, Scripted()) == table._guide[sure]).all()
+
+
+def test_many_draws_follow_the_table():
+    weights = np.array([5, 1, 0, 700, 30_000, 4])
+    drawn = Categorical(weights.tolist()).draw(1_000_000, Randomness.seeded(4))
+    seen = np.bincount(drawn, minlength=len(weights))
+    assert seen[2] == 0
+    expected = weights[weights > 0] / weights.sum() * 1_000_000
+    assert stats.chisquare(seen[weights > 0], expected).pvalue > 1e-7
+
+
+@pytest.mark.parametrize(("bits", "size"), [(1, 10), (12, 70_000), (20, 70_000), (64, 70_000)])
+def test_short_words_are_uniform_in_their_top_bit(bits, size):
+    words = short_words(bits, size, Randomness.seeded(8))
+    assert len(words) == size
+    assert int(words.max()) < 1 << bits
+    ones = int((words >> words.dtype.type(bits - 1)).sum())
+    assert stats.binomtest(ones, size).pvalue > 1e-7

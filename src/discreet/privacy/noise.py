@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate, islice, repeat
 from math import ceil, floor, isqrt
 from operator import index
@@ -22,7 +22,7 @@ from operator import index
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Integers, Randomness, Words
 
 Rational = Fraction | int | float
 Enclosure = tuple[int, int]
@@ -31,6 +31,8 @@ Booleans = npt.NDArray[np.bool_]
 
 TABLE_BITS = 9
 GUARD = 64
+CHUNK = 1 << 16
+"""Many draws are made in pieces that stay in the processor's cache."""
 LARGEST_SCALE = 1 << 50
 LARGEST_VARIANCE = 1 << 60
 
@@ -119,7 +121,29 @@ class Inversion:
 
     def draw(self, size: int, source: Randomness) -> Integers:
         """Return `size` independent outcomes."""
-        words = source.words(size)
+        if size < CHUNK:
+            return self._decide(source.words(size), source)
+        first = short_words(16, size, source)
+        outcomes: Integers = self._guide[first].astype(np.int64)
+        unsure = np.flatnonzero(outcomes < 0)
+        rest = source.words(unsure.size) >> np.uint64(16)
+        words = first[unsure].astype(np.uint64) << np.uint64(48) | rest
+        outcomes[unsure] = self._decide(words, source)
+        return outcomes
+
+    @cached_property
+    def _guide(self) -> npt.NDArray[np.signedinteger]:
+        """The outcome of all words that begin with 16 bits, or -1 where they differ."""
+        begin = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
+        end = begin | np.uint64((1 << 48) - 1)
+        outcomes = np.searchsorted(self._lower, begin, side="right") - 1
+        sure = begin - self._lower[outcomes] >= self._width[outcomes]
+        sure &= outcomes == np.searchsorted(self._lower, end, side="right") - 1
+        kind = np.int16 if outcomes[-1] < 1 << 15 else np.int64
+        return np.where(sure, outcomes, -1).astype(kind)
+
+    def _decide(self, words: Words, source: Randomness) -> Integers:
+        """The outcomes of uniform words, with further bits where 64 do not tell."""
         outcomes = np.searchsorted(self._lower, words, side="right") - 1
         undecided = words - self._lower[outcomes] < self._width[outcomes]
         for position in np.flatnonzero(undecided):
@@ -189,10 +213,12 @@ def outlasts(x: Rational, times: Integers, source: Randomness) -> Booleans:
     A geometric variable reaches `times` with that probability; the two are compared digit by
     digit from the top, so the lower digits are drawn only where the higher ones tie.
     """
-    result = np.ones(times.size, np.bool_)
-    ties = np.arange(times.size)
-    beyond = 63
-    for shift, digit in reversed(_digits(_positive("x", x))):
+    *lower, (beyond, top) = _digits(_positive("x", x))
+    wanted = times >> beyond
+    part = top.draw(times.size, source)
+    result: Booleans = part >= wanted
+    ties = np.flatnonzero(part == wanted)
+    for shift, digit in reversed(lower):
         wanted = times[ties] >> shift & (1 << beyond - shift) - 1
         part = digit.draw(ties.size, source)
         result[ties] = part >= wanted
@@ -251,7 +277,7 @@ def discrete_gaussian(sigma_squared: Rational, size: int, source: Randomness) ->
         block = blocks.draw(missing, source)
         if int(block.max()) >> 12:
             raise OverflowError("a discrete Gaussian variable exceeds 64 bits")
-        place = (source.words(missing) >> np.uint64(63 - log_width)).astype(np.int64)
+        place = short_words(log_width + 1, missing, source).astype(np.int64)
         zigzag = block << log_width + 1 | place
         value = zigzag >> 1 ^ -(zigzag & 1)
         least, magnitude = block << log_width, abs(value)
@@ -267,11 +293,20 @@ def _positive(name: str, value: Rational) -> Fraction:
     return exact
 
 
+def short_words(bits: int, size: int, source: Randomness) -> npt.NDArray[np.unsignedinteger]:
+    """Independent uniform integers of up to 64 bits, using no more randomness than it must."""
+    width = next(width for width in (16, 32, 64) if width >= bits) if size >= CHUNK else 64
+    words: npt.NDArray[np.unsignedinteger] = source.words(-(-size * width // 64)).view(
+        f"u{width // 8}"
+    )[:size]
+    return words >> words.dtype.type(width - bits)
+
+
 def _fill(propose: Callable[[int], Integers], size: int) -> Integers:
     accepted = np.empty(size, np.int64)
     filled = 0
     while filled < size:
-        batch = propose(size - filled)
+        batch = propose(min(size - filled, CHUNK) if size >= 2 * CHUNK else size - filled)
         accepted[filled : filled + batch.size] = batch
         filled += batch.size
     return accepted
