@@ -2,6 +2,7 @@ import numpy as np
 
 from discreet.models.cuts import (
     exclusive_cut,
+    find_cut,
     loop_cut,
     parallel_cut,
     reachable,
@@ -24,9 +25,7 @@ def flags(size: int, *members: int) -> np.ndarray:
 
 
 def test_reachability_is_transitive() -> None:
-    reach = reachable(edges(3, (0, 1), (1, 2)))
-    assert reach[0, 2]
-    assert not reach[2, 0]
+    assert reachable([0b010, 0b100, 0b000]) == [0b110, 0b100, 0b000]
 
 
 def test_parts_without_an_edge_between_them_are_exclusive() -> None:
@@ -61,3 +60,26 @@ def test_a_loop_leads_from_all_ends_to_all_starts() -> None:
     # 2 returns to one of two starts only.
     both = edges(4, (0, 1), (3, 1), (1, 2), (2, 0))
     assert loop_cut(both, flags(4, 0, 3), flags(4, 1)) is None
+
+
+def test_a_part_is_skipped_with_one_neighbour_only() -> None:
+    # b needs a before it and c after it, but a and c occur without each other: b goes with a.
+    graph = edges(5, (0, 1), (1, 2), (2, 3), (3, 4), (0, 4), (1, 4), (0, 3))
+    assert sequence_cut(graph) == [[0], [1], [2], [3], [4]]
+    assert strict_sequence_cut(graph, flags(5, 0), flags(5, 4)) == [[0], [1, 2], [3], [4]]
+
+
+def test_a_part_without_a_start_or_an_end_joins_another() -> None:
+    graph = ~np.eye(3, dtype=bool)
+    assert parallel_cut(graph, flags(3, 0, 1, 2), flags(3, 0, 1, 2)) == [[0], [1], [2]]
+    assert parallel_cut(graph, flags(3, 0, 1), flags(3, 0, 2)) == [[0], [1, 2]]
+
+
+def test_the_first_cut_that_fits_is_found() -> None:
+    everyone = flags(2, 0, 1)
+    assert find_cut(edges(2), everyone, everyone) == ("exclusive", [[0], [1]])
+    assert find_cut(edges(2, (0, 1)), flags(2, 0), flags(2, 1)) == ("sequence", [[0], [1]])
+    both = edges(2, (0, 1), (1, 0))
+    assert find_cut(both, everyone, everyone) == ("parallel", [[0], [1]])
+    assert find_cut(both, flags(2, 0), flags(2, 0)) == ("loop", [[0], [1]])
+    assert find_cut(edges(3, (0, 1), (1, 0), (1, 2), (2, 1)), flags(3, 0), flags(3, 2)) is None

@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 
 from discreet.log.variants import Variants
-from discreet.models.discovery import Miner, without_rare
+from discreet.models.discovery import Miner, _bridged, without_rare
 from discreet.models.graph import Graph
 from discreet.models.playout import play_out
 from discreet.models.replay import replay
@@ -42,6 +42,20 @@ def test_rare_edges_are_left_out_to_find_a_cut() -> None:
     noisy = graph({"abcd": 900, "dcba": 5})
     assert Miner(most=0.2).mine(noisy) == sequence(a, b, c, d)
     assert Miner(most=0.0).mine(noisy) != sequence(a, b, c, d)
+
+
+def test_bridging_shows_the_log_without_an_activity() -> None:
+    left = _bridged(graph({"axb": 6, "xb": 4, "bxa": 2}), [3 - 1])
+    assert left.labels == ("a", "b", "x")
+    assert left.follows[0, 1] == 5  # half of the ten that x leads on to b
+    assert left.follows[0, 0] == left.follows[1, 1] == 0
+    assert not left.follows[2].any()
+
+
+def test_parallel_branches_see_the_log_without_the_others() -> None:
+    """b and c never meet, since a always lies between them; they still are in sequence."""
+    log = {"bac": 5, "abac": 5, "baca": 5, "abaca": 5}
+    assert "×( b, c )" not in str(Miner(most=0.0).mine(graph(log)))
 
 
 def test_nothing_is_silent() -> None:

@@ -137,4 +137,4 @@ def test_other_files_are_refused(text: str) -> None:
 def test_ptml_with_a_cycle_is_refused() -> None:
     text = to_ptml(sequence(activity("a"), activity("b")))
     with pytest.raises(TreeError):
-        from_ptml(text.replace('targetId="n1"', 'targetId="n0"'))
+        from_ptml(text.replace('targetId="n.1"', 'targetId="n"'))

@@ -1,11 +1,13 @@
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from discreet.log.reading import read_log
 from discreet.log.variants import Variants
-from discreet.models.inductive import inductive_miner
+from discreet.models.inductive import _segments, inductive_miner
 from discreet.models.playout import play_out
 from discreet.models.pm4py import from_pm4py
 from discreet.models.replay import replay
@@ -54,3 +56,30 @@ def test_the_infrequent_variant_drops_rare_behaviour(noise: float) -> None:
 def test_an_empty_log_is_silent() -> None:
     assert inductive_miner({}) == Tree()
     assert inductive_miner({(): 3}) == Tree()
+
+
+@given(st.lists(st.integers(0, 2), max_size=7))
+@settings(max_examples=200, deadline=None)
+def test_a_case_is_divided_so_that_most_events_stay(places: list[int]) -> None:
+    def kept(ends: list[int]) -> int:
+        begins = [0, *ends[:-1]]
+        return sum(
+            places[begin:end].count(part)
+            for part, (begin, end) in enumerate(zip(begins, ends, strict=True))
+        )
+
+    size = len(places)
+    divisions = combinations_with_replacement(range(size + 1), 2)
+    assert kept(_segments(places, 3)) == max(kept([*marks, size]) for marks in divisions)
+
+
+@pytest.mark.parametrize(
+    ("log", "tree"),
+    [
+        ({"abc": 1, "bca": 1}, "+( a, →( b, c ) )"),
+        ({"abab": 1, "ab": 1}, "↺( →( a, b ), τ )"),
+        ({"ab": 1, "": 1}, "×( τ, →( a, b ) )"),
+    ],
+)
+def test_fall_throughs(log: dict[str, int], tree: str) -> None:
+    assert str(inductive_miner({tuple(case): n for case, n in log.items()})) == tree

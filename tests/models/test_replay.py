@@ -133,6 +133,19 @@ def test_real_logs_agree_with_pm4py(small_real_log: tuple[RealLog, Path]) -> Non
     assert len(net_of(tree).places) == len(net.places)
 
 
+@given(trees("abcdefgh"))
+@settings(max_examples=60, deadline=None)
+def test_nets_are_as_large_as_pm4py_s(tree: Tree) -> None:
+    """Up to one silent step at either end."""
+    with quiet():
+        import pm4py
+
+        theirs, _, _ = pm4py.convert_to_petri_net(to_pm4py(tree.folded()))
+    ours = net_of(tree.folded())
+    assert abs(len(ours.transitions) - len(theirs.transitions)) <= 2
+    assert abs(len(ours.places) - len(theirs.places)) <= 2
+
+
 def test_precision_simplicity_generalisation_are_pm4py_s(real_logs: Path) -> None:
     events = read_log(real_logs / "CoSeLoG_receipt.xes.gz")
     tree = inductive_miner(events.variants, 0.5)

@@ -50,6 +50,7 @@ def trees(labels: str = "abcdef") -> st.SearchStrategy[Tree]:
         (exclusive(exclusive(TAU, a), exclusive(TAU, b), TAU), exclusive(TAU, a, b)),
         (exclusive(TAU, loop(TAU, a)), loop(TAU, a)),
         (loop(optional(a)), loop(TAU, a)),
+        (loop(TAU, exclusive(TAU, a, b)), loop(TAU, exclusive(a, b))),
         (loop(loop(a)), loop(a)),
         (loop(TAU, TAU), TAU),
         (sequence(TAU, TAU), TAU),

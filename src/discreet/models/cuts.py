@@ -1,98 +1,109 @@
 """Cuts: ways to divide a directly-follows graph into parts that one operator joins.
 
 Each function takes edges as a boolean matrix with the activities that start and end cases, and
-returns the parts as lists of activity numbers, or None. After S. J. J. Leemans, "Robust Process
-Mining with Guarantees" (2017).
+returns the parts as lists of activity numbers, or None. The definitions are those of S. J. J.
+Leemans, "Robust Process Mining with Guarantees" (2017). Sets of activities are bit masks.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from discreet.models.graph import Flags
+from discreet.models.tree import Operator
 
 Parts = list[list[int]]
+Cut = tuple[Operator, Parts]
 
 
-def reachable(edges: Flags) -> Flags:
-    """Which activity can follow which, directly or later."""
-    reach = edges.copy()
-    for middle in range(len(edges)):
-        reach |= np.outer(reach[:, middle], reach[middle])
-    return reach
+def find_cut(edges: Flags, start: Flags, end: Flags) -> Cut | None:
+    """The first cut that fits: exclusive, sequence (strict), parallel, loop."""
+    found = _find_cut(edges.tobytes(), start.tobytes(), end.tobytes())
+    return None if found is None else (found[0], [list(part) for part in found[1]])
+
+
+@lru_cache(maxsize=1 << 14)
+def _find_cut(edges: bytes, start: bytes, end: bytes) -> Cut | None:
+    first, last = (np.frombuffer(flags, dtype=bool) for flags in (start, end))
+    square = np.frombuffer(edges, dtype=bool).reshape(len(first), len(first))
+    if (parts := exclusive_cut(square)) is not None:
+        return "exclusive", parts
+    if (parts := strict_sequence_cut(square, first, last)) is not None:
+        return "sequence", parts
+    if (parts := parallel_cut(square, first, last)) is not None:
+        return "parallel", parts
+    if (parts := loop_cut(square, first, last)) is not None:
+        return "loop", parts
+    return None
 
 
 def exclusive_cut(edges: Flags) -> Parts | None:
     """Parts with no edge between them."""
-    parts = _components(edges | edges.T)
-    return parts if len(parts) > 1 else None
+    parts = _components(_rows(edges | edges.T))
+    return _listed(parts) if len(parts) > 1 else None
 
 
 def sequence_cut(edges: Flags) -> Parts | None:
     """Parts in an order such that edges lead forwards only, and forwards everywhere."""
-    reach = reachable(edges)
-    together = reach == reach.T
-    parts = _components(together)
-    if len(parts) < 2:
-        return None
-    before = reach.sum(axis=0)
-    after = reach.sum(axis=1)
-    return sorted(parts, key=lambda part: int(before[part[0]]) - int(after[part[0]]))
+    parts = _ordered(edges)
+    return _listed(parts) if len(parts) > 1 else None
 
 
 def strict_sequence_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
-    """A sequence cut whose parts are merged where they can only be skipped together.
+    """A sequence cut whose parts are merged where the graph shows them skipped together only.
 
-    Around a part that may be skipped, neighbours that are not entered or left past it belong to
-    it: skipping one of them alone never happens.
+    If a part can be skipped, then what comes before it and never goes on to anything beyond it
+    is skipped with it, and so is what comes after it and is never entered from before it: left
+    apart, each could be skipped alone, which no case does.
     """
-    parts = sequence_cut(edges)
-    if parts is None:
-        return None
+    parts = _ordered(edges)
     count = len(parts)
-    place = np.empty(len(edges), dtype=np.int64)
-    for number, part in enumerate(parts):
-        place[part] = number
-    from_, to = place[np.nonzero(edges)[0]], place[np.nonzero(edges)[1]]
-    earliest = np.full(count, count)
-    np.minimum.at(earliest, to, from_)
-    latest = np.full(count, -1)
-    np.maximum.at(latest, from_, to)
-    starts, ends = place[start], place[end]
-    earliest[starts] = -1
-    latest[ends] = count
-    merged = [set(part) for part in parts]
-    for p in range(count):
-        jumped = ((from_ < p) & (to > p)).any() or (starts > p).any() or (ends < p).any()
-        if not jumped:
-            continue
-        q = p - 1
-        while q >= 0 and latest[q] <= p:
-            merged[p] |= merged[q]
-            merged[q] = set()
-            q -= 1
-        q = p + 1
-        while q < count and earliest[q] >= p:
-            merged[p] |= merged[q]
-            merged[q] = set()
-            q += 1
-    found = [sorted(part) for part in merged if part]
-    return found if len(found) > 1 else None
+    if count < 2:
+        return None
+    rows, outset, finish = _rows(edges), _mask(start), _mask(end)
+    number = {i: place for place, part in enumerate(parts) for i in _bits(part)}
+    jumps = {(number[i], number[j]) for i, row in enumerate(rows) for j in _bits(row)}
+    jumps |= {(-1, number[i]) for i in _bits(outset)} | {(number[i], count) for i in _bits(finish)}
+    farthest = [max((to for of, to in jumps if of == place), default=-1) for place in range(count)]
+    nearest = [
+        min((of for of, to in jumps if to == place), default=count) for place in range(count)
+    ]
+    option = list(range(count))  # the first part that each is skipped together with
+    for place in range(count):
+        if any(of < place < to for of, to in jumps):
+            low, high, own = place, place + 1, option[place]
+            while low > 0 and farthest[low - 1] <= place and option[low - 1] in (low - 1, own):
+                low -= 1
+            while high < count and nearest[high] >= place:
+                high += 1
+            option[low:high] = [min(own, low)] * (high - low)
+    merged = [
+        sum(p for p, first in zip(parts, option, strict=True) if first == own)
+        for own in sorted(set(option))
+    ]
+    return _listed(merged) if len(merged) > 1 else None
 
 
 def parallel_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
-    """Parts with edges both ways between all of their activities, each with a start and an end."""
-    both = edges & edges.T
-    parts = sorted(_components(~both), key=lambda part: (len(part), part))
-    i = 0
-    while i < len(parts) and len(parts) > 1:
-        if start[parts[i]].any() and end[parts[i]].any():
-            i += 1
-            continue
-        part = parts.pop(i)
-        neighbour = max(i - 1, 0)
-        parts[neighbour] = sorted(parts[neighbour] + part)
-    return parts if len(parts) > 1 else None
+    """Parts with edges both ways between all of their activities, each with a start and an end.
+
+    Parts that lack one of the two are joined to others, small ones first, until none does.
+    """
+    outset, finish = _mask(start), _mask(end)
+    whole: list[int] = []
+    lacking = 0
+    for part in sorted(_components(_rows(~(edges & edges.T))), key=lambda p: (p.bit_count(), p)):
+        part |= lacking
+        lacking = 0
+        if part & outset and part & finish:
+            whole.append(part)
+        else:
+            lacking = part
+    if lacking and whole:
+        whole[-1] |= lacking
+    return _listed(whole) if len(whole) > 1 else None
 
 
 def loop_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
@@ -101,42 +112,82 @@ def loop_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
     A connected rest is part of the body if something other than an end leads into it, if it
     leads into something other than a start, or if it is joined to some ends (starts) but not all.
     """
-    border = start | end
-    rest = np.flatnonzero(~border)
-    if not rest.size or not border.any():
-        return None
-    body: list[int] = np.flatnonzero(border).tolist()
-    redo: list[int] = []
-    for part in _components((edges | edges.T)[np.ix_(rest, rest)]):
-        members = rest[part]
-        into = edges[:, members]
-        out = edges[members]
-        to_starts, from_ends = out[:, start], into[end].T
-        wrong = (
-            into[border & ~end].any()
-            or out[:, border & ~start].any()
-            or (to_starts.any(axis=1) & ~to_starts.all(axis=1)).any()
-            or (from_ends.any(axis=1) & ~from_ends.all(axis=1)).any()
-            or not to_starts.any()
-            or not from_ends.any()
-        )
-        (body if wrong else redo).extend(members.tolist())
+    rows, columns = _rows(edges), _rows(edges.T)
+    outset, finish = _mask(start), _mask(end)
+    body = outset | finish
+    rest = (1 << len(rows)) - 1 & ~body
+    around = [row | column for row, column in zip(rows, columns, strict=True)]
+    redo = 0
+    for part in _components([near & rest for near in around], rest):
+        leads_to = {rows[i] & body for i in _bits(part)} - {0}
+        comes_from = {columns[i] & body for i in _bits(part)} - {0}
+        if leads_to == {outset} and comes_from == {finish}:
+            redo |= part
     if not redo:
         return None
-    return [sorted(body), sorted(redo)]
+    return _listed([(1 << len(rows)) - 1 & ~redo, redo])
 
 
-def _components(related: Flags) -> Parts:
-    """The connected parts of a symmetric relation, by their smallest member."""
-    left = np.ones(len(related), dtype=bool)
-    parts = []
-    while left.any():
-        found = np.zeros(len(related), dtype=bool)
-        fresh = np.zeros(len(related), dtype=bool)
-        fresh[np.argmax(left)] = True
-        while fresh.any():
-            found |= fresh
-            fresh = related[fresh].any(axis=0) & ~found
-        left &= ~found
-        parts.append(np.flatnonzero(found).tolist())
+def reachable(rows: list[int]) -> list[int]:
+    """For each activity a mask of those that can follow it, directly or later (Warshall)."""
+    reach = list(rows)
+    for middle in range(len(reach)):
+        beyond = reach[middle]
+        for i, found in enumerate(reach):
+            if found >> middle & 1:
+                reach[i] = found | beyond
+    return reach
+
+
+def _ordered(edges: Flags) -> list[int]:
+    """Activities that reach each other, or neither the other, are together; parts in order."""
+    after, before = reachable(_rows(edges)), reachable(_rows(edges.T))
+    everyone = (1 << len(after)) - 1
+    together = [~(a ^ b) & everyone for a, b in zip(after, before, strict=True)]
+    parts = _components(together)
+    if len(parts) > 1:
+        parts.sort(key=lambda p: before[_first(p)].bit_count() - after[_first(p)].bit_count())
     return parts
+
+
+def _components(related: list[int], among: int = -1) -> list[int]:
+    """The connected parts of a symmetric relation as masks, by their smallest member."""
+    left = (1 << len(related)) - 1 & among
+    parts = []
+    while left:
+        part = fresh = left & -left
+        while fresh:
+            found = 0
+            for i in _bits(fresh):
+                found |= related[i]
+            fresh = found & ~part
+            part |= fresh
+        left &= ~part
+        parts.append(part)
+    return parts
+
+
+def _rows(edges: Flags) -> list[int]:
+    packed = np.packbits(edges, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def _mask(flags: Flags) -> int:
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+
+
+def _first(mask: int) -> int:
+    return (mask & -mask).bit_length() - 1
+
+
+def _bits(mask: int) -> list[int]:
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
+
+
+def _listed(parts: list[int]) -> Parts:
+    return [_bits(part) for part in parts]

@@ -2,20 +2,23 @@
 
 Nothing here sees a log, so on a graph with noise it costs no privacy. The Inductive Miner's cuts
 are tried on the graph as it is; where there is none, rare edges are left out step by step until
-there is one. What a log would have told is read off the weights: a part of a sequence may be
-skipped if an edge jumps over it, a parallel branch if its activities are rarer than the cases
-that pass.
+there is one, and where that is not allowed or does not help, its fall-throughs are. What a log
+would have told is read off the weights: a part of a sequence may be skipped if an edge jumps over
+it, a parallel branch if it is entered less often than cases pass, and what a log looks like
+without some activities is estimated by bridging them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.models.cuts import exclusive_cut, loop_cut, parallel_cut, strict_sequence_cut
-from discreet.models.graph import Graph
+from discreet.models.cuts import find_cut
+from discreet.models.graph import Graph, Weights
 from discreet.models.tree import (
+    TAU,
     Tree,
     activity,
     exclusive,
@@ -29,24 +32,31 @@ from discreet.models.tree import (
 STEPS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
 """Shares of the most frequent edge below which edges are left out, one after another."""
 
+SLACK = 0.1
+"""Where rare edges may be left out, a parallel branch that so few cases lack is not optional."""
 
-@dataclass(frozen=True)
+SEEN = 0.5
+"""An edge that bridging predicts for fewer cases than this is taken for absent."""
+
+
+@dataclass
 class Miner:
     """How a graph becomes a tree; every setting is a candidate for the same graph."""
 
     most: float = 0.5
-    """Largest share of the most frequent edge that may be left out to find a cut."""
-    slack: float = 0.1
-    """A parallel branch is optional if it is rarer than the cases that pass by more than this."""
+    """Largest share of the most frequent edge that may be left out to find a cut; with 0 the tree
+    shall allow all that the graph shows."""
+    stuck: bool = False
+    """Whether some part had no cut as it was, or might be missing by one reading only; if not,
+    any `most` gives the same tree."""
 
     def mine(self, graph: Graph) -> Tree:
         """The tree of a graph whose missing edges have weight 0."""
-        graph = graph.trimmed()
-        return self._mine(graph).folded()
+        return self._mine(graph.trimmed()).folded()
 
     def _mine(self, graph: Graph) -> Tree:
         if not graph.labels:
-            return Tree()
+            return TAU
         if len(graph.labels) == 1:
             leaf = activity(graph.labels[0])
             return loop(leaf) if graph.follows[0, 0] > 0 else leaf
@@ -54,55 +64,64 @@ class Miner:
             found = self._cut(without_rare(graph, share))
             if found is not None:
                 return found
+            self.stuck = True
         return self._fall_through(graph)
 
     def _cut(self, graph: Graph) -> Tree | None:
         edges, start, end = graph.follows > 0, graph.start > 0, graph.end > 0
         np.fill_diagonal(edges, False)
-        parts = exclusive_cut(edges)
-        if parts is not None:
+        cut = find_cut(edges, start, end)
+        if cut is None:
+            return None
+        operator, parts = cut
+        if operator == "exclusive":
             return exclusive(
                 *(self._mine(graph.part(part, graph.start, graph.end)) for part in parts)
             )
-        parts = strict_sequence_cut(edges, start, end)
-        if parts is not None:
+        if operator == "sequence":
             return self._sequence(graph, parts)
-        parts = parallel_cut(edges, start, end)
-        if parts is not None:
+        if operator == "parallel":
             return parallel(*(self._branch(graph, part) for part in parts))
-        parts = loop_cut(edges, start, end)
-        if parts is not None:
-            return self._loop(graph, parts[0], parts[1])
-        return None
+        return self._loop(graph, parts[0], parts[1])
 
     def _sequence(self, graph: Graph, parts: list[list[int]]) -> Tree:
+        """Every part, optional if an edge jumps over it."""
         place = np.empty(len(graph.labels), dtype=np.int64)
         for number, part in enumerate(parts):
             place[part] = number
-        from_, to = place[:, None], place[None, :]
-        follows = graph.follows
-        start = graph.start + np.where(from_ < to, follows, 0).sum(axis=0)
-        end = graph.end + np.where(from_ < to, follows, 0).sum(axis=1)
+        before, after = np.nonzero(graph.follows)
+        jumps = set(zip(place[before].tolist(), place[after].tolist(), strict=True))
+        jumps |= {(-1, number) for number in place[graph.start > 0].tolist()}
+        jumps |= {(number, len(parts)) for number in place[graph.end > 0].tolist()}
+        forwards = np.where(place[:, None] < place, graph.follows, 0)
+        start, end = graph.start + forwards.sum(axis=0), graph.end + forwards.sum(axis=1)
         children = []
         for number, part in enumerate(parts):
-            jumped = (
-                follows[(from_ < number) & (to > number)].any()
-                or graph.start[place > number].any()
-                or graph.end[place < number].any()
-            )
             child = self._mine(graph.part(part, start, end))
+            jumped = any(source < number < target for source, target in jumps)
             children.append(optional(child) if jumped else child)
         return sequence(*children)
 
     def _branch(self, graph: Graph, part: list[int]) -> Tree:
-        """A parallel branch; what other branches do between its activities is not seen."""
-        passing = graph.start.sum()
-        inside = np.zeros(len(graph.labels), dtype=bool)
-        inside[part] = True
-        into = graph.start + graph.follows[~inside].sum(axis=0)
-        child = self._mine(graph.part(part, graph.start, graph.end))
-        rarer = into[part].sum() < (1 - self.slack) * passing
-        return optional(child) if rarer else child
+        """A parallel branch, as the log would look without the others."""
+        own = _bridged(graph, set(range(len(graph.labels))).difference(part))
+        child = self._mine(own.part(part, own.start, own.end))
+        return optional(child) if self._rare(graph, part) else child
+
+    def _rare(self, graph: Graph, part: list[int]) -> bool:
+        """Whether these activities may be missing.
+
+        A graph does not tell how many cases enter a part by several ways: at least as many as by
+        the most frequent one, at most the sum. Where nothing may be left out the first counts.
+        """
+        outside = np.ones(len(graph.labels), dtype=bool)
+        outside[part] = False
+        ways = graph.follows[outside][:, part]
+        begun, passing = graph.start[part].sum(), graph.start.sum()
+        perhaps = bool(max(begun, ways.max(initial=0)) < passing)
+        likely = bool(begun + ways.sum() < (1 - SLACK) * passing)
+        self.stuck |= perhaps != likely
+        return likely if self.most else perhaps
 
     def _loop(self, graph: Graph, body: list[int], redo: list[int]) -> Tree:
         into = graph.follows[body].sum(axis=0)
@@ -114,39 +133,53 @@ class Miner:
         return loop(inner, optional(again) if straight else again)
 
     def _fall_through(self, graph: Graph) -> Tree:
-        """A silent loop around what remains without its back edges, or one activity set aside."""
+        """One activity beside a cut of the others, a silent loop, or the rarest activity beside."""
+        everyone = range(len(graph.labels))
+        for aside in everyone:
+            others = [i for i in everyone if i != aside]
+            rest = _bridged(graph, [aside])
+            found = self._cut(rest.part(others, rest.start, rest.end))
+            if found is not None:
+                leaf = activity(graph.labels[aside])
+                leaf = loop(leaf) if graph.follows[aside, aside] > 0 else leaf
+                return parallel(optional(leaf) if self._rare(graph, [aside]) else leaf, found)
         back = np.outer(graph.end > 0, graph.start > 0)
         if graph.follows[back].any():
             once = Graph(graph.labels, np.where(back, 0, graph.follows), graph.start, graph.end)
             found = self._cut(once)
             if found is not None:
                 return loop(found)
-        order = np.argsort(graph.follows.sum(axis=0) + graph.start, kind="stable")
-        for aside in order:
-            rest = [i for i in range(len(graph.labels)) if i != aside]
-            bridged = _bridged(graph, int(aside))
-            if (left := self._cut(bridged.part(rest, bridged.start, bridged.end))) is not None:
-                return parallel(self._aside(graph, int(aside)), left)
-        return flower(graph.labels)
-
-    def _aside(self, graph: Graph, number: int) -> Tree:
-        leaf = activity(graph.labels[number])
-        if graph.follows[number, number] > 0:
-            leaf = loop(leaf)
-        into = graph.start[number] + np.delete(graph.follows[:, number], number).sum()
-        return optional(leaf) if into < (1 - self.slack) * graph.start.sum() else leaf
+        if len(graph.labels) == 2:
+            return flower(graph.labels)
+        rarest = int(np.argmin(graph.follows.sum(axis=0) + graph.start))
+        rest = _bridged(graph, [rarest])
+        others = [i for i in everyone if i != rarest]
+        left = self._mine(rest.part(others, rest.start, rest.end))
+        return parallel(flower([graph.labels[rarest]]), left)
 
 
-def _bridged(graph: Graph, number: int) -> Graph:
-    """The graph as if one activity were not logged: what came before meets what came after."""
-    into, out = graph.follows[:, number].copy(), graph.follows[number].copy()
-    into[number] = out[number] = 0
-    begins, ends = graph.start[number], graph.end[number]
-    total = max(out.sum() + ends, 1e-9)
-    follows = graph.follows + np.outer(into, out) / total
-    return Graph(
-        graph.labels, follows, graph.start + begins * out / total, graph.end + into * ends / total
-    )
+def _bridged(graph: Graph, absent: Iterable[int]) -> Graph:
+    """The graph as if some activities were not logged: what came before meets what came after.
+
+    What came before and after is no repetition: two activities in any order look just so.
+    """
+    follows, start, end = graph.follows.copy(), graph.start.copy(), graph.end.copy()
+    for number in absent:
+        into, out = follows[:, number].copy(), follows[number].copy()
+        into[number] = out[number] = 0
+        begins, ends = start[number], end[number]
+        total = max(out.sum() + ends, 1e-9)
+        met = np.outer(into, out) / total
+        np.fill_diagonal(met, 0)
+        follows += _likely(met)
+        start += _likely(begins * out / total)
+        end += _likely(into * ends / total)
+        follows[number] = follows[:, number] = start[number] = end[number] = 0
+    return Graph(graph.labels, follows, start, end)
+
+
+def _likely(predicted: Weights) -> Weights:
+    return np.where(predicted >= SEEN, predicted, 0)
 
 
 def without_rare(graph: Graph, share: float) -> Graph:

@@ -56,10 +56,10 @@ class Graph:
 
     def part(self, members: Iterable[int], start: Weights, end: Weights) -> Graph:
         """The graph on some activities, with the start and end weights given for all."""
-        chosen = np.array(sorted(members), dtype=np.int64)
+        chosen = sorted(members)
         return Graph(
             tuple(self.labels[i] for i in chosen),
-            self.follows[np.ix_(chosen, chosen)],
+            self.follows[chosen][:, chosen],
             start[chosen],
             end[chosen],
         )
@@ -68,7 +68,7 @@ class Graph:
         """Only the activities that some edge touches."""
         touched = self.follows.any(axis=0) | self.follows.any(axis=1)
         touched |= (self.start > 0) | (self.end > 0)
-        return self.part(np.flatnonzero(touched), self.start, self.end)
+        return self if touched.all() else self.part(touched.nonzero()[0], self.start, self.end)
 
     def frequent(self, share: float) -> Graph:
         """Without the edges rarer than `share` of the most frequent one from the same activity.

@@ -8,21 +8,16 @@ where the full graph has no cut.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import groupby
 
 from discreet.log.variants import Variants
-from discreet.models.cuts import (
-    exclusive_cut,
-    loop_cut,
-    parallel_cut,
-    strict_sequence_cut,
-)
+from discreet.models.cuts import Cut, find_cut
 from discreet.models.graph import Graph
 from discreet.models.tree import TAU, Operator, Tree, activity, flower, loop, optional, parallel
 
 Sequence = tuple[str, ...]
 Sublog = Counter[Sequence]
-Cut = tuple[Operator, list[set[str]]]
 
 
 def inductive_miner(log: Variants | Mapping[Sequence, int], noise: float = 0.0) -> Tree:
@@ -42,115 +37,130 @@ def _mine(log: Sublog, noise: float) -> Tree:
     if len(graph.labels) == 1:
         leaf = activity(graph.labels[0])
         return leaf if log.keys() == {graph.labels} else loop(leaf)
-    cut = find_cut(graph)
-    if cut is None and noise:
-        cut = find_cut(graph.frequent(noise))
+    cut = _cut(graph) or (_cut(graph.frequent(noise)) if noise else None)
     if cut is not None:
         operator, parts = cut
-        children = [_mine(part, noise) for part in _project(operator, parts, log)]
+        place = {graph.labels[i]: number for number, part in enumerate(parts) for i in part}
+        children = [_mine(part, noise) for part in _project(operator, place, len(parts), log)]
         return Tree(operator=operator, children=tuple(children))
-    return _fall_through(log, graph, noise)
+    for fall_through in FALL_THROUGHS:
+        found = fall_through(log, graph, noise)
+        if found is not None:
+            return found
+    return flower(graph.labels)
 
 
-def find_cut(graph: Graph) -> Cut | None:
-    """The first cut that fits: exclusive, sequence, parallel, loop."""
-    edges, start, end = graph.follows > 0, graph.start > 0, graph.end > 0
-    names: tuple[Operator, ...] = ("exclusive", "sequence", "parallel", "loop")
-    for operator in names:
-        if operator == "exclusive":
-            parts = exclusive_cut(edges)
-        elif operator == "sequence":
-            parts = strict_sequence_cut(edges, start, end)
-        elif operator == "parallel":
-            parts = parallel_cut(edges, start, end)
-        else:
-            parts = loop_cut(edges, start, end)
-        if parts is not None:
-            return operator, [{graph.labels[i] for i in part} for part in parts]
-    return None
+def _cut(graph: Graph) -> Cut | None:
+    return find_cut(graph.follows > 0, graph.start > 0, graph.end > 0)
 
 
-def _project(operator: Operator, parts: list[set[str]], log: Sublog) -> list[Sublog]:
+def _project(operator: Operator, place: dict[str, int], parts: int, log: Sublog) -> list[Sublog]:
     """What each part sees of every case."""
-    result: list[Sublog] = [Counter() for _ in parts]
+    result: list[Sublog] = [Counter() for _ in range(parts)]
     for sequence, count in log.items():
-        if operator == "parallel":
-            for number, part in enumerate(parts):
-                result[number][tuple(e for e in sequence if e in part)] += count
-        elif operator == "exclusive":
-            shares = [sum(e in part for e in sequence) for part in parts]
-            best = shares.index(max(shares))
-            result[best][tuple(e for e in sequence if e in parts[best])] += count
+        places = [place[event] for event in sequence]
+        if operator == "loop":
+            for part, run in _runs(sequence, places):
+                result[part][run] += count
+            continue
+        begins, ends = [0] * parts, [len(places)] * parts
+        seen = range(parts)
+        if operator == "exclusive":
+            seen = range(most := max(seen, key=places.count), most + 1)
         elif operator == "sequence":
-            _split_sequence(sequence, count, parts, result)
-        else:
-            _split_loop(sequence, count, parts, result)
+            ends = _segments(places, parts)
+            begins = [0, *ends[:-1]]
+        for part in seen:
+            inside = range(begins[part], ends[part])
+            result[part][tuple(sequence[i] for i in inside if places[i] == part)] += count
     return result
 
 
-def _split_sequence(
-    sequence: Sequence, count: int, parts: list[set[str]], result: list[Sublog]
-) -> None:
-    begin = 0
-    passed: set[str] = set()
-    for number, part in enumerate(parts):
-        best = cost = 0
-        split = begin
-        for position in range(begin, len(sequence)):
-            if sequence[position] in part:
-                cost -= 1
-            elif sequence[position] not in passed:
-                cost += 1
-            if cost < best:
-                best, split = cost, position + 1
-        result[number][tuple(e for e in sequence[begin:split] if e in part)] += count
-        begin = split
-        passed |= part
+def _segments(places: list[int], parts: int) -> list[int]:
+    """Where the segment of each part ends, so that most events lie in that of their own part.
+
+    By dynamic programming: `kept[i]` is how many of the first i events stay if the parts so far
+    share them, `begins[part][i]` where the last of these parts then begins.
+    """
+    kept = [0] * (len(places) + 1)
+    begins = []
+    for part in range(parts):
+        begin = [0]
+        for i, place in enumerate(places):
+            longer = kept[i] + (place == part)
+            begin.append(begin[i] if longer >= kept[i + 1] else i + 1)
+            kept[i + 1] = max(longer, kept[i + 1])
+        begins.append(begin)
+    ends = [len(places)]
+    for begin in reversed(begins[1:]):
+        ends.insert(0, begin[ends[0]])
+    return ends
 
 
-def _split_loop(
-    sequence: Sequence, count: int, parts: list[set[str]], result: list[Sublog]
-) -> None:
-    """Runs of body and redo in turn; a case that begins or ends with redo has an empty body."""
-    side = 0
-    run: list[str] = []
-    for event in sequence:
-        now = 0 if event in parts[0] else 1
-        if now != side:
-            result[side][tuple(run)] += count
-            run, side = [], now
-        run.append(event)
-    result[side][tuple(run)] += count
-    if side == 1:
-        result[0][()] += count
+def _runs(sequence: Sequence, places: list[int]) -> list[tuple[int, Sequence]]:
+    """Runs of body (0) and redo (1) in turn; a case that begins or ends with redo has an empty
+    body there."""
+    runs = [
+        (part, tuple(sequence[i] for i in run))
+        for part, run in groupby(range(len(places)), places.__getitem__)
+    ]
+    if runs[0][0] == 1:
+        runs.insert(0, (0, ()))
+    if runs[-1][0] == 1:
+        runs.append((0, ()))
+    return runs
 
 
-def _fall_through(log: Sublog, graph: Graph, noise: float) -> Tree:
-    """No cut: set one activity aside, or assume a silent loop, or allow everything."""
+def _once_per_case(log: Sublog, graph: Graph, noise: float) -> Tree | None:
+    """An activity that every case has exactly once is parallel to the rest."""
     for label in graph.labels:
         if all(sequence.count(label) == 1 for sequence in log):
-            return _beside(label, log, noise)
+            return parallel(activity(label), _mine(_without(label, log), noise))
+    return None
+
+
+def _beside(log: Sublog, graph: Graph, noise: float) -> Tree | None:
+    """An activity without which the others have a cut is parallel to them."""
     for label in graph.labels:
         rest = _without(label, log)
-        rest.pop((), None)
-        if rest and find_cut(Graph.of_sequences(rest)) is not None:
-            return _beside(label, log, noise)
-    starts = {label for label, w in zip(graph.labels, graph.start, strict=True) if w > 0}
-    ends = {label for label, w in zip(graph.labels, graph.end, strict=True) if w > 0}
-    for allowed_before in (ends, None):
-        pieces: Sublog = Counter()
-        for sequence, count in log.items():
-            begin = 0
-            for i in range(1, len(sequence)):
-                if sequence[i] in starts and (
-                    allowed_before is None or sequence[i - 1] in allowed_before
-                ):
-                    pieces[sequence[begin:i]] += count
-                    begin = i
-            pieces[sequence[begin:]] += count
-        if sum(pieces.values()) > sum(log.values()):
-            return loop(_mine(pieces, noise))
-    return flower(graph.labels)
+        seen = Counter({sequence: count for sequence, count in rest.items() if sequence})
+        if seen and _cut(Graph.of_sequences(seen)) is not None:
+            alone: Sublog = Counter()
+            for sequence, count in log.items():
+                alone[(label,) * sequence.count(label)] += count
+            return parallel(_mine(alone, noise), _mine(rest, noise))
+    return None
+
+
+def _repeated(log: Sublog, graph: Graph, noise: float) -> Tree | None:
+    """A silent loop: cases divide wherever an end is followed by a start."""
+    ends = {label for label, weight in zip(graph.labels, graph.end, strict=True) if weight > 0}
+    return _silent_loop(log, graph, noise, ends)
+
+
+def _restarted(log: Sublog, graph: Graph, noise: float) -> Tree | None:
+    """A silent loop: cases divide before every start."""
+    return _silent_loop(log, graph, noise, set(graph.labels))
+
+
+def _silent_loop(log: Sublog, graph: Graph, noise: float, after: set[str]) -> Tree | None:
+    starts = {label for label, weight in zip(graph.labels, graph.start, strict=True) if weight > 0}
+    pieces: Sublog = Counter()
+    for sequence, count in log.items():
+        marks = [i for i in range(1, len(sequence)) if sequence[i] in starts]
+        marks = [i for i in marks if sequence[i - 1] in after]
+        for begin, end in zip([0, *marks], [*marks, len(sequence)], strict=True):
+            pieces[sequence[begin:end]] += count
+    return loop(_mine(pieces, noise)) if pieces.total() > log.total() else None
+
+
+FALL_THROUGHS: tuple[Callable[[Sublog, Graph, float], Tree | None], ...] = (
+    _once_per_case,
+    _beside,
+    _repeated,
+    _restarted,
+)
+"""What is tried where there is no cut, in the order of Leemans' thesis; empty cases come first."""
 
 
 def _without(label: str, log: Sublog) -> Sublog:
@@ -158,10 +168,3 @@ def _without(label: str, log: Sublog) -> Sublog:
     for sequence, count in log.items():
         result[tuple(e for e in sequence if e != label)] += count
     return result
-
-
-def _beside(label: str, log: Sublog, noise: float) -> Tree:
-    alone: Sublog = Counter()
-    for sequence, count in log.items():
-        alone[tuple(e for e in sequence if e == label)] += count
-    return parallel(_mine(alone, noise), _mine(_without(label, log), noise))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 
 from discreet.models.tree import Tree
 
@@ -42,108 +43,115 @@ class Net:
 
 
 def net_of(tree: Tree) -> Net:
-    """Translate block by block, then take out silent transitions that decide nothing."""
+    """Translate block by block, then fuse silent transitions that decide nothing."""
     fresh = count(2)
-    transitions: list[tuple[str | None, set[int], set[int]]] = []
-
-    def add(label: str | None, inputs: set[int], outputs: set[int]) -> None:
-        transitions.append((label, inputs, outputs))
+    net = _Draft()
 
     def block(node: Tree, begin: int, end: int) -> None:
+        children = node.children
         if node.operator is None:
-            add(node.label, {begin}, {end})
+            net.add(node.label, {begin}, {end})
         elif node.operator == "sequence":
-            for child in node.children[:-1]:
-                middle = next(fresh)
-                block(child, begin, middle)
-                begin = middle
-            block(node.children[-1], begin, end)
+            places = [begin, *(next(fresh) for _ in children[1:]), end]
+            for child, (before, after) in zip(children, pairwise(places), strict=True):
+                block(child, before, after)
         elif node.operator == "exclusive":
-            for child in node.children:
+            for child in children:
                 block(child, begin, end)
         elif node.operator == "parallel":
-            ends = [(next(fresh), next(fresh)) for _ in node.children]
-            add(None, {begin}, {first for first, _ in ends})
-            for child, (first, last) in zip(node.children, ends, strict=True):
-                block(child, first, last)
-            add(None, {last for _, last in ends}, {end})
+            first, last = ([next(fresh) for _ in children] for _ in range(2))
+            net.add(None, {begin}, set(first))
+            net.add(None, set(last), {end})
+            for child, before, after in zip(children, first, last, strict=True):
+                block(child, before, after)
         else:
-            first, last, again = next(fresh), next(fresh), next(fresh)
-            add(None, {begin}, {first})
-            block(node.children[0], first, last)
-            block(node.children[1], last, again)
-            add(None, {again}, {first})
-            add(None, {last}, {end})
+            before, after, again = next(fresh), next(fresh), next(fresh)
+            net.add(None, {begin}, {before})
+            net.add(None, {again}, {before})
+            net.add(None, {after}, {end})
+            block(children[0], before, after)
+            block(children[1], after, again)
 
     begin, end = SOURCE, SINK
-    if _guarded(tree, 0):
-        begin = next(fresh)
-        add(None, {SOURCE}, {begin})
-    if _guarded(tree, -1):
-        end = next(fresh)
-        add(None, {end}, {SINK})
+    if _shared(tree, 0):
+        net.add(None, {SOURCE}, {begin := next(fresh)})
+    if _shared(tree, -1):
+        net.add(None, {end := next(fresh)}, {SINK})
     block(tree, begin, end)
-    return Net(tuple(Transition(t, frozenset(i), frozenset(o)) for t, i, o in _fused(transitions)))
+    return net.fused()
 
 
-def _guarded(tree: Tree, side: int) -> bool:
-    """Whether a silent step of its own begins (side 0) or ends (side −1) the net.
+def _shared(tree: Tree, side: int) -> bool:
+    """Whether the source (side 0) or the sink (side −1) gets a silent step of its own.
 
-    The net would be sound without; it is there where PM4Py puts it, so that measures that look
-    at the net's shape come out the same.
+    So it does in PM4Py's nets where the whole is a choice or a loop stands at that side; the
+    measures that look at a net's shape shall agree.
     """
-    if tree.operator in ("exclusive", "parallel", "loop"):
-        return True
-    if side == 0 and tree.children and _reaches_loop(tree.children[0], -1):
-        return True
-    return _reaches_loop(tree, side)
+    return tree.operator == "exclusive" or _loop_at(tree, side)
 
 
-def _reaches_loop(tree: Tree, side: int) -> bool:
-    while tree.children:
-        tree = tree.children[side]
-        if tree.operator == "loop":
-            return True
-    return False
+def _loop_at(tree: Tree, side: int) -> bool:
+    if tree.operator == "sequence":
+        return _loop_at(tree.children[side], side)
+    if tree.operator == "exclusive":
+        return any(_loop_at(child, side) for child in tree.children)
+    return tree.operator == "loop"
 
 
-def _fused(
-    transitions: list[tuple[str | None, set[int], set[int]]],
-) -> list[tuple[str | None, set[int], set[int]]]:
-    """Fuse transitions in series (Murata): a place with one feeder and one taker goes, if one of
-    the two is silent and touches no other place on that side. The language stays."""
-    left = list(transitions)
-    feeders: dict[int, list[int]] = {}
-    takers: dict[int, list[int]] = {}
-    for number, (_, inputs, outputs) in enumerate(left):
-        for place in outputs:
-            feeders.setdefault(place, []).append(number)
-        for place in inputs:
-            takers.setdefault(place, []).append(number)
-    gone: set[int] = set()
-    changed = True
-    while changed:
-        changed = False
-        for place in sorted(set(feeders) & set(takers)):
-            if len(feeders[place]) != 1 or len(takers[place]) != 1:
+class _Draft:
+    """A net that is still being changed: transitions by number, and who touches each place."""
+
+    def __init__(self) -> None:
+        self.label: dict[int, str | None] = {}
+        self.takes: dict[int, set[int]] = {}
+        self.gives: dict[int, set[int]] = {}
+        self.takers: defaultdict[int, set[int]] = defaultdict(set)
+        self.givers: defaultdict[int, set[int]] = defaultdict(set)
+
+    def add(self, label: str | None, takes: set[int], gives: set[int]) -> None:
+        number = len(self.label)
+        self.label[number], self.takes[number], self.gives[number] = label, takes, gives
+        for place in takes:
+            self.takers[place].add(number)
+        for place in gives:
+            self.givers[place].add(number)
+
+    def fused(self) -> Net:
+        """The net after fusion of series transitions (Murata 1989); the language stays.
+
+        A place with one giver and one taker goes if one of the two is silent and has no other
+        place on that side.
+        """
+        pending = [place for place in self.givers if place in self.takers]
+        while pending:
+            place = pending.pop()
+            if len(self.givers[place]) != 1 or len(self.takers[place]) != 1:
                 continue
-            (before,), (after,) = feeders[place], takers[place]
-            first, second = left[before], left[after]
-            if before == after:
+            (giver,), (taker,) = self.givers[place], self.takers[place]
+            if giver == taker:
                 continue
-            if second[0] is None and second[1] == {place} and not first[2] & second[2]:
-                kept, lost, moved, index = before, after, second[2], feeders
-                first[2].discard(place)
-                first[2].update(moved)
-            elif first[0] is None and first[2] == {place} and not first[1] & second[1]:
-                kept, lost, moved, index = after, before, first[1], takers
-                second[1].discard(place)
-                second[1].update(moved)
+            if self.label[taker] is None and self.takes[taker] == {place}:
+                self._move(taker, giver, self.gives, self.givers)
+                self.gives[giver].discard(place)
+            elif self.label[giver] is None and self.gives[giver] == {place}:
+                self._move(giver, taker, self.takes, self.takers)
+                self.takes[taker].discard(place)
             else:
                 continue
-            for other in moved:
-                index[other] = [kept if t == lost else t for t in index[other]]
-            del feeders[place], takers[place]
-            gone.add(lost)
-            changed = True
-    return [t for number, t in enumerate(left) if number not in gone]
+            del self.givers[place], self.takers[place]
+        return Net(
+            tuple(
+                Transition(label, frozenset(self.takes[number]), frozenset(self.gives[number]))
+                for number, label in self.label.items()
+            )
+        )
+
+    def _move(
+        self, lost: int, kept: int, arcs: dict[int, set[int]], touching: defaultdict[int, set[int]]
+    ) -> None:
+        """Give the arcs on one side of a transition to another one, and drop it."""
+        for place in arcs[lost]:
+            touching[place].discard(lost)
+            touching[place].add(kept)
+        arcs[kept] |= arcs[lost]
+        del self.label[lost], self.takes[lost], self.gives[lost]

@@ -1,44 +1,52 @@
-"""Process trees in PTML, the format of ProM and PM4Py."""
+"""Process trees in PTML, the XML format of ProM that other tools read.
+
+A `processTree` lists its nodes, each an element named after its kind, and the links from parents
+to children, in order, as `parentsNode` elements. A loop has three children there: the body, what
+comes before its repetition, and what comes after all of it, here always silent.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from discreet.models.tree import Operator, Tree, TreeError
+from discreet.models.tree import TAU, Operator, Tree, TreeError
 from discreet.models.xml import document, xml_text
 
-TAGS: dict[Operator, str] = {
+KINDS: dict[str, Operator] = {
     "sequence": "sequence",
-    "exclusive": "xor",
-    "parallel": "and",
-    "loop": "xorLoop",
+    "xor": "exclusive",
+    "and": "parallel",
+    "xorLoop": "loop",
 }
+NAMES = {operator: kind for kind, operator in KINDS.items()}
+ACTIVITY, SILENT, LINK = "manualTask", "automaticTask", "parentsNode"
 
 
 def to_ptml(tree: Tree, message: str | None = None) -> str:
-    """The tree as PTML; loops get the silent third child that ProM expects."""
+    """The tree as PTML, with the message as its name."""
     root = ElementTree.Element("ptml")
-    inside = ElementTree.SubElement(root, "processTree", id="tree", name=message or "", root="n0")
-    links: list[tuple[str, str]] = []
-    pending: list[tuple[Tree, str | None]] = [(tree, None)]
-    number = 0
-    while pending:
-        node, parent = pending.pop(0)
-        name = f"n{number}"
-        number += 1
-        if node.operator is not None:
-            ElementTree.SubElement(inside, TAGS[node.operator], id=name, name="")
-        elif node.label is None:
-            ElementTree.SubElement(inside, "automaticTask", id=name, name="")
-        else:
-            ElementTree.SubElement(inside, "manualTask", id=name, name=xml_text(node.label))
-        if parent is not None:
-            links.append((parent, name))
-        children = (*node.children, Tree()) if node.operator == "loop" else node.children
-        pending += [(child, name) for child in children]
-    for i, (parent, child) in enumerate(links):
-        ElementTree.SubElement(inside, "parentsNode", id=f"l{i}", sourceId=parent, targetId=child)
+    inside = ElementTree.SubElement(root, "processTree", id="tree", name=message or "", root="n")
+    links = []
+    for name, node in _named(tree, "n"):
+        kind = NAMES[node.operator] if node.operator else SILENT if node.silent else ACTIVITY
+        ElementTree.SubElement(inside, kind, id=name, name=xml_text(node.label or ""))
+        links += [(name, f"{name}.{i}") for i in range(len(_children(node)))]
+    for parent, child in links:
+        ElementTree.SubElement(inside, LINK, id=f"to {child}", sourceId=parent, targetId=child)
     return document(root)
+
+
+def _named(tree: Tree, name: str) -> Iterator[tuple[str, Tree]]:
+    """The node and all below, each named by the way to it."""
+    yield name, tree
+    for i, child in enumerate(_children(tree)):
+        yield from _named(child, f"{name}.{i}")
+
+
+def _children(tree: Tree) -> tuple[Tree, ...]:
+    return (*tree.children, TAU) if tree.operator == "loop" else tree.children
 
 
 def from_ptml(text: str) -> Tree:
@@ -46,35 +54,35 @@ def from_ptml(text: str) -> Tree:
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise TreeError("a process tree has no document type declaration")
     try:
-        root = ElementTree.fromstring(text)
+        inside = ElementTree.fromstring(text).find("processTree")
     except ElementTree.ParseError as error:
         raise TreeError(f"this is not PTML: {error}") from error
-    inside = root.find("processTree")
     if inside is None:
         raise TreeError("this is not PTML: there is no processTree")
-    kinds = {tag: operator for operator, tag in TAGS.items()}
-    nodes = {element.get("id"): element for element in inside if element.tag != "parentsNode"}
-    below: dict[str | None, list[str | None]] = {}
-    for link in inside.iter("parentsNode"):
-        below.setdefault(link.get("sourceId"), []).append(link.get("targetId"))
-    open_nodes: set[str | None] = set()
+    return _Reader(inside).tree(inside.get("root", ""))
 
-    def build(name: str | None) -> Tree:
-        if name not in nodes or name in open_nodes:
-            raise TreeError(f"the node {name!r} is missing or contains itself")
-        element = nodes[name]
-        if element.tag == "manualTask":
-            return Tree(label=element.get("name", ""))
-        if element.tag == "automaticTask":
-            return Tree()
-        if element.tag not in kinds:
-            raise TreeError(f"the node type {element.tag!r} has no counterpart here")
-        open_nodes.add(name)
-        children = [build(child) for child in below.get(name, [])]
-        open_nodes.discard(name)
-        operator = kinds[element.tag]
-        if operator == "loop" and len(children) == 3 and children[2].silent:
+
+class _Reader:
+    """Nodes and links by name; each node may be used once, so that nothing contains itself."""
+
+    def __init__(self, inside: ElementTree.Element) -> None:
+        self._nodes = {node.get("id"): node for node in inside if node.tag != LINK}
+        self._below: defaultdict[str | None, list[str]] = defaultdict(list)
+        for link in inside.iter(LINK):
+            self._below[link.get("sourceId")].append(link.get("targetId", ""))
+
+    def tree(self, name: str) -> Tree:
+        """The subtree of that name."""
+        node = self._nodes.pop(name, None)
+        if node is None:
+            raise TreeError(f"the node {name!r} is missing, or used twice")
+        if node.tag == ACTIVITY:
+            return Tree(label=node.get("name", ""))
+        if node.tag == SILENT:
+            return TAU
+        if node.tag not in KINDS:
+            raise TreeError(f"the node type {node.tag!r} has no counterpart here")
+        children = [self.tree(child) for child in self._below[name]]
+        if KINDS[node.tag] == "loop" and len(children) == 3 and children[2].silent:
             children.pop()
-        return Tree(operator=operator, children=tuple(children))
-
-    return build(inside.get("root"))
+        return Tree(operator=KINDS[node.tag], children=tuple(children))

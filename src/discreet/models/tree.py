@@ -160,10 +160,10 @@ def _folded_loop(body: Tree, redo: Tree) -> Tree:
         return TAU
     if redo.silent and body.operator == "loop" and body.children[1].silent:
         return body
-    if redo.silent and body.operator == "exclusive" and body.children[0].silent:
-        rest = body.children[1:]
-        inner = rest[0] if len(rest) == 1 else exclusive(*rest)
-        return loop(TAU, inner)
+    for spare, other in ((body, redo), (redo, body)):
+        if other.silent and spare.operator == "exclusive" and spare.children[0].silent:
+            rest = spare.children[1:]
+            return loop(TAU, rest[0] if len(rest) == 1 else exclusive(*rest))
     return loop(body, redo)
 
 

@@ -3,6 +3,8 @@
 Where the paper's text and listings differ or are misprinted, this is what is done:
 - an activity's count sums all its pairs, also the one with END (else whatever ends a case would
   always be optional, and Table I would not give Fig. 1);
+- where there is no cut, line 21 hands every activity to AppendTree as a part of its own: the
+  leaves of the flower are looped and optional as all leaves are;
 - AppendTree goes on with the next part after a recursion (line 17 returns too early);
 - after a sequence or a choice, the starts (ends) of a part are those of the whole that lie in
   it, and what is entered (left) from outside of it;
@@ -18,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.models.cuts import exclusive_cut, loop_cut, parallel_cut, sequence_cut
-from discreet.models.tree import Operator, Tree, activity, flower, loop, optional
+from discreet.models.tree import TAU, Operator, Tree, activity, exclusive, loop, optional
 
 Flags = npt.NDArray[np.bool_]
 Ends = Callable[[set[int], float], "tuple[Flags, Flags] | None"]
@@ -85,7 +87,8 @@ class Build:
         parts = loop_cut(local, start[inside], end[inside])
         if parts is not None:
             return self._append("loop", _global(parts, inside), edges, start, end, share)
-        return flower(self.labels[i] for i in members)
+        everything = loop(TAU, exclusive(*(self._leaf(i) for i in members)))
+        return self._perhaps(everything, members)
 
     def _without_loops(self, edges: Flags) -> Flags:
         """Delete pairs that occur both ways considerably more often than there are cases."""
@@ -127,8 +130,12 @@ class Build:
         made = Tree(operator=operator, children=tuple(children))
         if operator == "loop":
             made = optional(made)
-        everyone = self._activity_count([i for part in parts for i in part])
-        return optional(made) if everyone <= self.size - self.margin else made
+        return self._perhaps(made, [i for part in parts for i in part])
+
+    def _perhaps(self, made: Tree, members: list[int]) -> Tree:
+        """Optional if its activities together are considerably rarer than cases."""
+        rare = self._activity_count(members) <= self.size - self.margin
+        return optional(made) if rare else made
 
     def _entered(
         self, part: list[int], edges: Flags, start: Flags, end: Flags

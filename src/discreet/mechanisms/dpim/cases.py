@@ -7,7 +7,8 @@ leaves it without noise.
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,9 @@ from discreet.models.tree import Tree
 
 GRID = 10_000
 """Real-valued shares of a case are rounded down to multiples of 1/GRID before they are added."""
+
+REMEMBERED = 20_000
+"""Scores of trees that are kept at most."""
 
 Counts = npt.NDArray[np.int64]
 
@@ -38,6 +42,7 @@ class Cases:
         offsets = np.concatenate([[0], np.cumsum(known)])[variants.offsets].astype(np.int64)
         self.labels = labels
         self.variants = Variants(labels, codes[known].astype(np.int32), offsets, variants.counts)
+        self._scores: dict[tuple[Tree, object], int] = {}
 
     @property
     def number(self) -> int:
@@ -108,6 +113,27 @@ class Cases:
     def replay(self, tree: Tree) -> Replay:
         """Every case on a tree."""
         return replay(tree, self.prefixes)
+
+    def fitness_of(self, tree: Tree, *, pooled: bool = False) -> int:
+        """The sum of the cases' fitness in units of 1/GRID, or as many times the pooled one."""
+        score = self._pooled_sum if pooled else self.fitness_sum
+        return self._remembered(tree, pooled, score)
+
+    def quality_of(self, tree: Tree, weight: float) -> int:
+        """The sum of the cases' scores of a tree in units of 1/GRID."""
+        score = partial(self.quality_sum, weight=weight)
+        return self._remembered(tree, ("quality", weight), score)
+
+    def _remembered(self, tree: Tree, what: object, score: Callable[[Replay], int]) -> int:
+        """A score, computed once: the same trees come again in other rounds and releases."""
+        if (tree, what) not in self._scores:
+            if len(self._scores) >= REMEMBERED:
+                self._scores.clear()
+            self._scores[tree, what] = score(self.replay(tree))
+        return self._scores[tree, what]
+
+    def _pooled_sum(self, result: Replay) -> int:
+        return int(result.pooled_fitness * self.number * GRID)
 
     def fitness_sum(self, result: Replay) -> int:
         """The sum of the cases' fitness in units of 1/GRID; a case adds between 0 and GRID."""

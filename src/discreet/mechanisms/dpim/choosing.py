@@ -23,21 +23,25 @@ from discreet.privacy.selection import exponential
 DOWN = 1 - 2**-40
 """Covers the rounding of a few float operations to the safe side."""
 
-THRESHOLDS = (2.0, 3.0, 4.0, 6.0)
+THRESHOLDS: tuple[float, ...] = (2.0, 3.0, 4.0, 6.0)
 """Pairs below so many standard deviations of the noise are taken for absent."""
 
-RARE = (0.0, 0.05, 0.15, 0.3)
+RARE: tuple[float, ...] = (0.0, 0.05, 0.15, 0.3)
 """Pairs below such a share of the most frequent follower are left out."""
 
-LEFT_OUT = (0.0, 0.2, 0.5)
+LEFT_OUT: tuple[float, ...] = (0.0, 0.2, 0.5)
 """How much more may be left out where there is no cut."""
+
+VISIBLE = 0.25
+"""What a case adds at least to each of its pairs, unless it has very many of them."""
 
 EMPTY = 8
 """Deviations beyond which cases without any activity of the alphabet are taken for real: noise
 alone would else make a whole tree optional."""
 
-NODE = GRID // 10
-"""What each node of a tree takes off its score, a tenth of a case: of equals the smaller wins."""
+NODE = Fraction(1, 50)
+"""What each node of a tree takes off its score, in units of the cases that the choice cannot tell
+apart (1/ε of that step): of equals the smaller wins."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +90,35 @@ def plan(budget: Budget, shares: tuple[float, float, float], max_pairs: int) -> 
 def candidates(
     labels: tuple[str, ...], noisy: npt.NDArray[np.float64], deviation: float
 ) -> list[Tree]:
-    """Trees made of one noisy graph, in a fixed order, and the one that allows everything."""
+    """Trees made of one noisy graph, in a fixed order, and the one that allows everything.
+
+    What is left out is left out because noise may have made it. Where noise is so small that the
+    pairs of a single case stand out, nothing is, and there is one tree: nearly that of the
+    Inductive Miner.
+    """
     found: dict[Tree, None] = {flower(labels): None}
-    for threshold in THRESHOLDS:
-        square = np.where(noisy > threshold * deviation, noisy, 0)
-        empty = noisy[-1, -1] > EMPTY * deviation
-        graph = Graph.from_square(labels, square)
-        for rare in RARE:
-            cleaned = without_rare(graph, rare)
-            for most in LEFT_OUT:
-                tree = Miner(most=most).mine(cleaned)
+    done: set[bytes] = set()
+    empty = noisy[-1, -1] > EMPTY * deviation
+    thresholds, shares, most = THRESHOLDS, RARE, LEFT_OUT
+    if THRESHOLDS[-1] * deviation <= VISIBLE:
+        thresholds, shares, most = THRESHOLDS[-1:], (0.0,), (0.0,)
+    for threshold in thresholds:
+        graph = Graph.from_square(labels, np.where(noisy > threshold * deviation, noisy, 0))
+        for share in shares:
+            cleaned = without_rare(graph, share)
+            content = cleaned.square.tobytes()
+            if content in done and share == 0:
+                break  # a higher threshold left out no more
+            if content in done:
+                continue
+            done.add(content)
+            for left_out in most:
+                miner = Miner(most=left_out)
+                tree = miner.mine(cleaned)
                 if tree.labels:
                     found[optional(tree).folded() if empty else tree] = None
+                if not miner.stuck:
+                    break
     return list(found)
 
 
@@ -116,11 +137,11 @@ def choose(
     counts = cases.bounded_pair_counts(max_pairs, spending.norm)
     noise = spending.graph.draw(counts.size, source).reshape(counts.shape)
     trees = candidates(cases.labels, (counts + noise) / GRID, spending.graph.deviation / GRID)
-    replays = [cases.replay(tree) for tree in trees]
+    node = int(GRID * NODE / spending.choice)
     chosen = exponential(
         [
-            cases.quality_sum(result, fitness_weight) - NODE * sum(1 for _ in tree.nodes)
-            for tree, result in zip(trees, replays, strict=True)
+            cases.quality_of(tree, fitness_weight) - node * sum(1 for _ in tree.nodes)
+            for tree in trees
         ],
         epsilon=spending.choice,
         sensitivity=GRID,
@@ -128,6 +149,6 @@ def choose(
         source=source,
     )
     demanded = math.ceil(min_fitness * GRID)
-    excess = cases.fitness_sum(replays[chosen]) - cases.number * demanded
+    excess = cases.fitness_of(trees[chosen]) - cases.number * demanded
     excess += int(spending.fitness.draw(1, source)[0])
     return (trees[chosen] if excess >= 0 else None), excess / GRID

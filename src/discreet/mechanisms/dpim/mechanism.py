@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -273,7 +274,13 @@ class DPIM(Mechanism):
         return super().advice(log) + outside_advice(log.variants, self._labels)
 
     def _draw(self, log: EventLog, source: Randomness) -> TreeDocument:
+        return next(self._draw_many(log, 1, source))
+
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[TreeDocument]:
         cases = Cases(log.variants, labels_of(self._labels, log.variants))
+        return (self._document(cases, source) for _ in range(runs))
+
+    def _document(self, cases: Cases, source: Randomness) -> TreeDocument:
         if self.sampled:
             tree, fitness = self._sampler(cases).draw(cases, source)
         else:

@@ -81,11 +81,7 @@ class Sampler:
 
     def fitness(self, cases: Cases, tree: Tree, source: Randomness) -> float:
         """The noisy fitness of a tree."""
-        result = cases.replay(tree)
-        if self.published:
-            value = int(result.pooled_fitness * cases.number * GRID)
-        else:
-            value = cases.fitness_sum(result)
+        value = cases.fitness_of(tree, pooled=self.published)
         scale = GRID / (Fraction(self.round_epsilon) * Fraction(self.shares[2]))
         noise = int(discrete_laplace(scale, 1, source)[0])
         return (value + noise) / (GRID * max(cases.number, 1))
