@@ -46,6 +46,9 @@ class Miner:
     most: float = 0.5
     """Largest share of the most frequent edge that may be left out to find a cut; with 0 the tree
     shall allow all that the graph shows."""
+    sure: bool = True
+    """With `most` 0: whether a parallel branch may be missing unless one way into it shows that
+    every case enters; if not, it is enough that the ways add up to all cases."""
     stuck: bool = False
     """Whether some part had no cut as it was, or might be missing by one reading only; if not,
     any `most` gives the same tree."""
@@ -112,14 +115,17 @@ class Miner:
         """Whether these activities may be missing.
 
         A graph does not tell how many cases enter a part by several ways: at least as many as by
-        the most frequent one, at most the sum. Where nothing may be left out the first counts.
+        the most frequent one, at most the sum. Where nothing may be left out the first counts,
+        or, if not `sure`, whether the sum is what every case entering once gives.
         """
         outside = np.ones(len(graph.labels), dtype=bool)
         outside[part] = False
         ways = graph.follows[outside][:, part]
         begun, passing = graph.start[part].sum(), graph.start.sum()
-        perhaps = bool(max(begun, ways.max(initial=0)) < passing)
-        likely = bool(begun + ways.sum() < (1 - SLACK) * passing)
+        entered = begun + ways.sum()
+        once = bool(abs(entered - passing) <= SLACK * passing)
+        perhaps = bool(max(begun, ways.max(initial=0)) < passing) and (self.sure or not once)
+        likely = bool(entered < (1 - SLACK) * passing)
         self.stuck |= perhaps != likely
         return likely if self.most else perhaps
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -93,15 +93,17 @@ def candidates(
     """Trees made of one noisy graph, in a fixed order, and the one that allows everything.
 
     What is left out is left out because noise may have made it. Where noise is so small that the
-    pairs of a single case stand out, nothing is, and there is one tree: nearly that of the
-    Inductive Miner.
+    pairs of a single case stand out, nothing is, and there are two trees, which differ in what
+    may be missing beside other things: nearly that of the Inductive Miner.
     """
     found: dict[Tree, None] = {flower(labels): None}
     done: set[bytes] = set()
     empty = noisy[-1, -1] > EMPTY * deviation
-    thresholds, shares, most = THRESHOLDS, RARE, LEFT_OUT
+    thresholds, shares = THRESHOLDS, RARE
+    miners = [Miner(most=most) for most in LEFT_OUT]
     if THRESHOLDS[-1] * deviation <= VISIBLE:
-        thresholds, shares, most = THRESHOLDS[-1:], (0.0,), (0.0,)
+        thresholds, shares = THRESHOLDS[-1:], (0.0,)
+        miners = [Miner(most=0.0, sure=sure) for sure in (True, False)]
     for threshold in thresholds:
         graph = Graph.from_square(labels, np.where(noisy > threshold * deviation, noisy, 0))
         for share in shares:
@@ -112,8 +114,7 @@ def candidates(
             if content in done:
                 continue
             done.add(content)
-            for left_out in most:
-                miner = Miner(most=left_out)
+            for miner in map(replace, miners):
                 tree = miner.mine(cleaned)
                 if tree.labels:
                     found[optional(tree).folded() if empty else tree] = None
