@@ -210,6 +210,14 @@ class TestRelease:
         single = [mechanism._draw(log, source) for _ in range(12)]
         assert list(mechanism._draw_many(log, 12, Randomness.seeded(4))) == single
 
+    @pytest.mark.parametrize("middle", ["bc", "bcd"])
+    def test_without_noise_what_is_always_there_in_any_order_is_not_optional(
+        self, middle: str
+    ) -> None:
+        counts = {("a", *order, "e"): 20 for order in itertools.permutations(middle)}
+        mechanism = DPIM(epsilon=100_000, alphabet=tuple("abcde"))
+        assert mechanism.release(events(counts)).artefact.tree == inductive_miner(counts)
+
     def test_nothing_is_left_out_where_a_single_case_stands_out_of_the_noise(self) -> None:
         counts = {tuple("abd"): 500, tuple("acd"): 1}
         square = Cases(Variants.from_counts(counts), LETTERS).pair_counts().astype(float)
