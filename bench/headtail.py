@@ -1,27 +1,31 @@
 """headtail: its time and memory as logs grow, and its table against the other strict mechanisms.
 
-    python bench/headtail.py                     # time and memory
-    python bench/headtail.py table 10 out.jsonl  # the table; resumes from what the file holds
-    python bench/headtail.py show out.jsonl      # print it again
-    python bench/headtail.py models 3            # F-scores of discovered models at ε = 1, δ = 1e-6
-    python bench/headtail.py labyrinth           # 400 activities, nearly every case unique
+    python bench/headtail.py                      # time and memory
+    python bench/headtail.py show FOLDER          # the table of a run of the plan ours/headtail
+    python bench/headtail.py models FOLDER        # the F-scores of a run of ours/headtail-models
+    python bench/headtail.py elsewhere 5          # logs that no constant was chosen on
+    python bench/headtail.py pure 5               # δ = 0, against laplace and sapa
+    python bench/headtail.py labyrinth            # 400 activities, nearly every case unique
 
 Real logs are found in DISCREET_LOGS (by default ../shared/logs beside the repository).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from discreet.bench.store import Store
 from discreet.log.events import EventLog
+from discreet.log.expand import expand
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
@@ -32,19 +36,9 @@ from discreet.utility.follows import follows_distance
 from discreet.utility.similarity import relative_log_similarity
 
 FOLDER = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
-LOGS = (
-    "Sepsis",
-    "BPIC2013_incidents",
-    "BPIC2013_closed_problems",
-    "BPIC2013_open_problems",
-    "BPIC2012_A",
-    "CoSeLoG_receipt",
-    "BPIC2020_DomesticDeclarations",
-    "BPIC2020_PrepaidTravelCost",
-    "RoadTrafficFines",
-)
-BUDGETS = [(epsilon, delta) for delta in (1e-6, 1e-4) for epsilon in (0.1, 0.5, 1.0, 2.0)]
-OTHERS = ("travas", "laplace", "sapa", "df-laplace")
+OURS = {"headtail", "headtail-private"}
+Setting = tuple[str, float, float]
+Best = Callable[..., Any]
 
 
 def labyrinth(cases: int, seed: int = 3) -> EventLog:
@@ -97,26 +91,6 @@ def growth() -> None:
         )
 
 
-def table(repetitions: int, store: Path, names: tuple[str, ...], logs: tuple[str, ...]) -> None:
-    """Run what is missing of the plan and append one line per run."""
-    done: dict[tuple[object, ...], int] = defaultdict(int)
-    if store.exists():
-        for line in store.read_text().splitlines():
-            done[tuple(json.loads(line)[:4])] += 1
-    for log_name in logs:
-        log = read_log(FOLDER / f"{log_name}.xes.gz")
-        for epsilon, delta in BUDGETS:
-            for name in names:
-                parameters = {"epsilon": epsilon, "delta": delta}
-                if name != "travas":
-                    parameters["alphabet"] = log.variants.activities
-                chosen = mechanism(name, **parameters)
-                for _ in range(repetitions - done[log_name, epsilon, delta, name]):
-                    line = [log_name, epsilon, delta, name, *measured(log.variants, chosen, log)]
-                    with store.open("a") as stream:
-                        stream.write(json.dumps(line) + "\n")
-
-
 def measured(truth: Variants, chosen: object, log: EventLog) -> tuple[float, float, int]:
     """Similarity and directly-follows distance of one release, and how many variants it has."""
     artefact = chosen.release(log).artefact  # type: ignore[attr-defined]
@@ -129,55 +103,90 @@ def measured(truth: Variants, chosen: object, log: EventLog) -> tuple[float, flo
     return similarity, follows_distance(truth, artefact).total_variation, len(artefact)
 
 
-def show(store: Path) -> None:
-    """headtail against the best other, similarity then directly-follows distance."""
-    found: dict[tuple[str, float, float], dict[str, list[list[float]]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for line in store.read_text().splitlines():
-        log, epsilon, delta, name, *values = json.loads(line)
-        found[log, epsilon, delta][name].append(values)
+def figures(folder: Path, name: str) -> dict[Setting, dict[str, list[float]]]:
+    """One figure of every run of a plan; empty releases count as they were measured."""
+    found: dict[Setting, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in Store(folder / "results.sqlite").rows():
+        if name in row.figures and row.epsilon is not None and row.delta is not None:
+            found[row.log, row.epsilon, row.delta][row.label].append(row.figures[name])
+    return found
+
+
+def best(by_label: dict[str, list[float]], choose: Best) -> tuple[str, float]:
+    """The best mean of the other mechanisms."""
+    means = {label: float(np.mean(x)) for label, x in by_label.items() if label not in OURS}
+    label = choose(means, key=means.__getitem__)
+    return label, means[label]
+
+
+def show(folder: Path) -> None:
+    """headtail against the best other: similarity, then directly-follows distance."""
+    near, far = figures(folder, "similarity"), figures(folder, "follows_total_variation")
     print(
-        "| log | ε | δ | headtail | best other | difference | DF headtail | DF best other | runs |"
+        "| log | ε | δ | headtail | private | best other | difference | DF headtail "
+        "| DF best other | runs |"
     )
-    print("|---|---|---|---|---|---|---|---|---|")
-    for (log, epsilon, delta), by_name in found.items():
-        mean = {name: np.mean(values, axis=0) for name, values in by_name.items()}
-        ours = mean.pop("headtail", None)
-        if ours is None or not mean:
-            continue
-        best = max(mean, key=lambda name: float(mean[name][0]))
-        near = min(mean, key=lambda name: float(mean[name][1]))
-        mark = " **miss**" if ours[0] < mean[best][0] - 0.01 else ""
-        far = " **far**" if ours[1] > mean[near][1] + 0.02 else ""
-        empty = sum(values[2] == 0 for values in by_name["headtail"])
+    print("|" + "---|" * 10)
+    missed = distant = 0
+    for setting in sorted(near):
+        log, epsilon, delta = setting
+        runs = near[setting]["headtail"]
+        ours, hidden = np.mean(runs), np.mean(near[setting]["headtail-private"])
+        label, other = best(near[setting], max)
+        follows = np.mean(far[setting]["headtail"])
+        nearest, least = best(far[setting], min)
+        below = ours < other - 0.01
+        missed += below
+        distant += follows > least + 0.02
         print(
-            f"| {log} | {epsilon:g} | {delta:g} | {ours[0]:.3f} | {mean[best][0]:.3f} {best} "
-            f"| {ours[0] - mean[best][0]:+.3f}{mark} | {ours[1]:.3f}{far} | {mean[near][1]:.3f} "
-            f"{near} | {len(by_name['headtail'])}{' EMPTY' if empty else ''} |"
+            f"| {log} | {epsilon:g} | {delta:g} | {ours:.3f} ± {np.std(runs):.3f} | {hidden:.3f} "
+            f"| {other:.3f} {label} | {ours - other:+.3f}{' (below)' if below else ''} "
+            f"| {follows:.3f} | {least:.3f} {nearest} | {len(runs)} |"
         )
+    print(f"\n{missed} of {len(near)} below by more than .01; DF of {distant} by more than .02")
 
 
-def models(repetitions: int, logs: tuple[str, ...]) -> None:
-    """F-scores on the log of the models that are discovered in releases at ε = 1, δ = 1e-6."""
-    from discreet.utility.model import discover
+def models(folder: Path) -> None:
+    """F-scores, on the log, of the models discovered in releases."""
+    found = figures(folder, "f_score")
+    labels = sorted({label for by_label in found.values() for label in by_label})
+    print("| log | " + " | ".join(labels) + " |\n|" + "---|" * (len(labels) + 1))
+    for (log, *_), by_label in sorted(found.items()):
+        means = (np.mean(by_label[label]) if by_label[label] else np.nan for label in labels)
+        print(f"| {log} | " + " | ".join(f"{x:.3f}" for x in means) + " |")
 
-    names = ("headtail", "travas", "laplace", "sapa")
-    print(f"{'log':<32}{'raw':>8}" + "".join(f"{name:>10}" for name in names))
-    for log_name in logs:
-        log = read_log(FOLDER / f"{log_name}.xes.gz")
-        scores = [discover(log.variants).quality(log.variants).f_score]
-        for name in names:
-            public = {} if name == "travas" else {"alphabet": log.variants.activities}
-            chosen = mechanism(name, epsilon=1.0, delta=1e-6, **public)
-            found = (chosen.release(log).artefact for _ in range(repetitions))
-            scores.append(
-                float(np.mean([discover(x).quality(log.variants).f_score for x in found]))
+
+def elsewhere(repetitions: int) -> None:
+    """Logs that no constant was chosen on: synthetic families, halves of logs, merged labels."""
+    logs = {
+        f"{family} {cases}": sample_log(family, cases=cases, seed=5).variants
+        for family in ("hospital", "loans", "permits")
+        for cases in (400, 4000)
+    }
+    generator = np.random.default_rng(8)
+    for name in ("Sepsis", "BPIC2020_PrepaidTravelCost", "CoSeLoG_receipt"):
+        path = FOLDER / f"{name}.xes.gz"
+        if path.is_file():
+            whole = read_log(path).variants
+            half = generator.binomial(whole.counts, 0.5)
+            logs[f"half of {name}"] = whole.take(np.flatnonzero(half), half[half > 0]).trimmed()
+            logs[f"{name}, labels merged"] = Variants.from_counts(
+                [(tuple(label.split()[0] for label in sequence), n) for sequence, n in whole]
             )
-        print(
-            f"{log_name:<32}{scores[0]:>8.3f}" + "".join(f"{x:>10.3f}" for x in scores[1:]),
-            flush=True,
-        )
+    names = ("headtail", "travas", "laplace", "sapa")
+    print("| log | ε | " + " | ".join(names) + " |\n|" + "---|" * (len(names) + 2))
+    for log_name, truth in logs.items():
+        log = expand(truth, np.arange(truth.cases), [str(i) for i in range(truth.cases)])
+        for epsilon in (0.1, 1.0):
+            means = []
+            for name in names:
+                public = {} if name == "travas" else {"alphabet": truth.activities}
+                chosen = mechanism(name, epsilon=epsilon, delta=1e-6, **public)
+                means.append(np.mean([measured(truth, chosen, log)[0] for _ in range(repetitions)]))
+            print(
+                f"| {log_name} | {epsilon:g} | " + " | ".join(f"{x:.3f}" for x in means) + " |",
+                flush=True,
+            )
 
 
 def many_activities(repetitions: int = 3) -> None:
@@ -197,19 +206,34 @@ def many_activities(repetitions: int = 3) -> None:
         print(f"ε = {epsilon:g}: " + ", ".join(line), flush=True)
 
 
+def pure(repetitions: int) -> None:
+    """Similarity with δ = 0, where there is no head."""
+    names = ("headtail", "laplace", "sapa")
+    print("| log | ε | " + " | ".join(names) + " |\n|" + "---|" * (len(names) + 2))
+    for log_name in ("CoSeLoG_receipt", "Sepsis", "BPIC2020_DomesticDeclarations"):
+        log = read_log(FOLDER / f"{log_name}.xes.gz")
+        for epsilon in (0.1, 0.3, 1.0):
+            public = {"epsilon": epsilon, "delta": 0, "alphabet": log.variants.activities}
+            kinds = [mechanism(name, **public) for name in names]
+            runs = [
+                [measured(log.variants, kind, log)[0] for _ in range(repetitions)] for kind in kinds
+            ]
+            means = " | ".join(f"{np.mean(x):.3f}" for x in runs)
+            print(f"| {log_name} | {epsilon:g} | {means} |", flush=True)
+
+
 def main(command: str = "growth", *rest: str) -> None:
     """Dispatch; see the module's text."""
     if command == "show":
         show(Path(rest[0]))
     elif command == "models":
-        models(int(rest[0]), tuple(rest[1].split(",")) if len(rest) > 1 else LOGS)
+        models(Path(rest[0]))
+    elif command == "elsewhere":
+        elsewhere(int(rest[0]))
+    elif command == "pure":
+        pure(int(rest[0]))
     elif command == "labyrinth":
         many_activities()
-    elif command == "table":
-        names = tuple(rest[2].split(",")) if len(rest) > 2 else ("headtail", *OTHERS)
-        table(
-            int(rest[0]), Path(rest[1]), names, tuple(rest[3].split(",")) if len(rest) > 3 else LOGS
-        )
     else:
         growth()
 

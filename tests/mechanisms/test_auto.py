@@ -8,9 +8,11 @@ from discreet.certificate import check_certificate
 from discreet.log.samples import sample_log
 from discreet.mechanisms.auto import Auto
 from discreet.mechanisms.headtail import HeadTail
+from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
+from discreet.privacy.guarantee import Budget
 
 
 def test_it_chooses_headtail_and_says_why() -> None:
@@ -23,6 +25,17 @@ def test_it_chooses_travas_where_nothing_may_be_invented() -> None:
     chosen, reason = Auto(want="real-variants", cases_per_individual=3).choice
     assert chosen == TraVaS(cases_per_individual=3)
     assert "invents nothing" in reason
+
+
+def test_it_chooses_laplace_without_delta_at_little_epsilon() -> None:
+    chosen, reason = Auto(epsilon=0.1, delta=0, alphabet=("a", "b")).choice
+    assert chosen == Laplace(epsilon=0.1, delta=0, alphabet=("a", "b"))
+    assert "noisy prefixes" in reason
+    for given in ({"epsilon": 1.0, "delta": 0.0}, {"epsilon": 0.1, "delta": 1e-6}):
+        assert isinstance(Auto(alphabet=("a", "b"), **given).choice[0], HeadTail)
+    shared = Auto(epsilon=1.0, delta=0, alphabet=("a", "b"), cases_per_individual=5)
+    assert isinstance(shared.choice[0], Laplace)  # what counts is the budget of a case
+    assert shared.guarantee().holds == Budget(1.0, 0.0)
 
 
 @pytest.mark.parametrize("given", [{}, {"want": "real-variants"}, {"cases_per_individual": 2}])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.headtail import HeadTail
+from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_parameter, checked_alphabet
 from discreet.mechanisms.travas import TraVaS
@@ -19,10 +20,13 @@ from discreet.release import Artefact
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
+LITTLE = 0.3
+"""An epsilon per case below which laplace comes closer than headtail if delta is 0."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Mechanism):
-    """Choose between headtail and travas without reading the log, and say why.
+    """Choose between headtail, travas and laplace without reading the log, and say why.
 
     The choice depends on the parameters alone, so it costs nothing, the guarantee is that of the
     chosen mechanism, and whoever has the certificate can repeat the choice. What must depend on
@@ -30,11 +34,13 @@ class Auto(Mechanism):
     its budget.
 
     - Only variants that really occurred are wanted: travas, the one that invents nothing.
-    - Otherwise headtail. With δ = 0 it needs a public alphabet; travas needs δ > 0 always.
+    - δ = 0 and little ε: laplace, whose tree of noisy prefixes then comes closer. Both it and
+      headtail need a public alphabet if δ = 0; travas needs δ > 0 always.
+    - Otherwise headtail.
     """
 
     name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "headtail, or travas where nothing may be invented; says why"
+    summary: ClassVar[str] = "headtail, or travas or laplace where they suit better; says why"
     paper: ClassVar[str] = "this library"
     returns: ClassVar[str] = "variants"
 
@@ -74,6 +80,10 @@ class Auto(Mechanism):
         if self.want == "real-variants":
             return TraVaS(**common), (
                 "only variants that occur in the log were asked for, and it invents nothing"
+            )
+        if self.delta == 0 and self.case_budget.epsilon < LITTLE and self.alphabet is not None:
+            return Laplace(**common, alphabet=self.alphabet), (
+                "with delta = 0 and so small an epsilon a tree of noisy prefixes comes closest"
             )
         return HeadTail(**common, alphabet=self.alphabet), (
             "it stands for rare cases too, and comes closest to the log at the same budget"

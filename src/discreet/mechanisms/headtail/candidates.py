@@ -9,12 +9,14 @@ import numpy.typing as npt
 
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
+from discreet.mechanisms.headtail.language import Language
+from discreet.models.inductive import inductive_miner
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 SAMPLES = 4000
-"""Sequences that are sampled."""
+"""Sequences that are sampled at most."""
 
 PHASES = 9
 """Phases of a case."""
@@ -22,6 +24,15 @@ PHASES = 9
 ALONE = 1.0
 """Weight of all the steps out of an activity that no released variant takes, over the number of
 variants: with a small head more has to be guessed."""
+
+CLEAR = 40
+"""So many sequences within the model of the head are enough to choose from."""
+
+OFTEN = 500
+"""Variants of the head that make its model, the most frequent ones."""
+
+UNLIKELY = 1e-9
+"""Weight of a step that a language allows and the chain does not know."""
 
 
 def phases(steps: Integers) -> Integers:
@@ -54,14 +65,26 @@ class Chain:
     activities: tuple[str, ...]
     levels: list[tuple[Integers, Floats]]
 
-    def sample(self, max_length: int, generator: np.random.Generator) -> Variants:
-        """Sequences that came to their end within the length; all, cut off, if few did."""
+    def sample(
+        self,
+        max_length: int,
+        samples: int,
+        generator: np.random.Generator,
+        within: Language | None = None,
+    ) -> Variants:
+        """Sequences that came to their end within the length; all, cut off, if few did.
+
+        `within` leaves out steps that lead out of a language.
+        """
         mark = len(self.activities)
-        sequences = np.full((SAMPLES, max_length + 2), mark, dtype=np.int64)
-        running = np.arange(SAMPLES)
+        sequences = np.full((samples, max_length + 2), mark, dtype=np.int64)
+        running = np.arange(samples)
+        states = np.zeros(samples, dtype=np.int64)
         for step in range(max_length + 1):
             past = [sequences[running, max(step - back, 0)] for back in range(len(self.levels))]
             weights = self.weights(np.full(len(running), step), past)
+            if within is not None:
+                weights = (weights + UNLIKELY) * within.allowed(states)
             if step == 0:
                 weights[:, mark] = 0
             reach = np.cumsum(weights, axis=1)
@@ -69,11 +92,14 @@ class Chain:
             following = np.minimum((reach <= point[:, None]).sum(axis=1), mark)
             if step < max_length:
                 sequences[running, step + 1] = following
-            running = running[following != mark]
+            going = following != mark
+            if within is not None:
+                states = within.after(states[going], following[going])
+            running = running[going]
             if not len(running):
                 break
-        ended = np.setdiff1d(np.arange(SAMPLES), running)
-        kept = sequences[ended] if 10 * len(ended) > SAMPLES else sequences
+        ended = np.setdiff1d(np.arange(samples), running)
+        kept = sequences[ended] if 10 * len(ended) > samples else sequences
         return _counted(self.activities, kept)
 
     def weights(self, steps: Integers, past: list[Integers]) -> Floats:
@@ -100,11 +126,34 @@ def _counted(activities: tuple[str, ...], sequences: Integers) -> Variants:
     return Variants.of_cases(activities, sequences[inside].astype(np.int32), offsets)[0]
 
 
-def recombined(head: Variants, generator: np.random.Generator) -> Variants:
-    """Walks through the directly-follows graph of the released variants, each weighted once."""
+def recombined(head: Variants, samples: int, generator: np.random.Generator) -> Variants:
+    """Walks through the directly-follows graph of the released variants, each weighted once.
+
+    They stay within the language of the model that the released variants make, so that whoever
+    discovers a model finds that one; where it has few sequences, half of them do.
+    """
     source, target, _ = pairs(head)
     size = len(head.activities) + 1
     weights = np.full((size, size), ALONE / (size * len(head)))
     np.add.at(weights, (source, target), 1.0)
     chain = Chain(head.activities, [(np.arange(size), weights)])
-    return chain.sample(2 * int(head.lengths.max()), generator)
+    longest = 2 * int(head.lengths.max())
+    often = np.sort(np.argsort(-head.counts, kind="stable")[:OFTEN])
+    language = Language(inductive_miner(head.take(often)), head.activities)
+    clear = chain.sample(longest, samples, generator, language)
+    if len(clear) >= CLEAR:
+        return clear
+    return mixed(clear, chain.sample(longest, samples, generator))
+
+
+def mixed(some: Variants, others: Variants) -> Variants:
+    """Both, with equal weight."""
+    scale = max(some.cases, 1) / max(others.cases, 1)
+    return Variants.from_counts(
+        [*((s, 10 * c) for s, c in some), *((s, round(10 * c * scale)) for s, c in others)]
+    )
+
+
+def enough(cases: float) -> int:
+    """How many samples are worth the time for so many cases."""
+    return int(min(max(20 * cases, 50), SAMPLES))

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.headtail.prediction import head_is_better
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.mechanisms.parameters import ParameterError, parameter
@@ -31,36 +32,36 @@ from discreet.privacy.reserved import ReservedSelection
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
-LOOK = 0.04
-"""Share of epsilon for the first look: how much of the log a head would cover."""
+LOOK, LEAST_LOOK, MOST_LOOK = 0.04, 0.01, 0.08
+"""Share of epsilon for the first look: how much of the log a head would cover; and what it is worth
+at least, up to the last share: with less it says nothing about a thousand cases."""
 
 LEAST_EPSILON, LEAST_DELTA = 1e-5, 1e-100
 """Budgets of a case below which there is nothing but noise."""
 
-RESERVE = 0.65
+RESERVE = 0.6
 """Part of epsilon that the cases keep which the head does not show."""
 
-HEAD_DELTA = 0.8
-"""Part of delta for the head; the rest is for the n-grams of the hidden cases."""
-
-COVERED = 1 / 4
-"""A head that surely (two deviations) covers less than this part of the log is not looked for."""
+HEAD_DELTA = 0.95
+"""Part of delta for the head; the rest is for n-grams, should the head be empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadTail(Mechanism):
     """Frequent variants as they are, sequences that stand for the rest, and a vote on both.
 
-    1. *Look.* With t the threshold of the selection, a public number: the noisy sums over the
-       variants of max(0, n − t) and of min(n, t).
-    2. *Head.* If these do not rule out that a head covers a quarter of the log: variants by
-       partition selection with a reserve (`privacy/reserved.py`).
-    3. *Candidates.* Where the head shows little or the hidden cases are many: the hidden cases'
-       noisy lengths, activities and n-grams, and samples of the chain they make. Otherwise only
-       their noisy number, and recombinations of the head.
+    1. *Look.* With t half the threshold of the selection, a public number: the noisy sums over
+       the variants of max(0, n − t) and of min(n, t).
+    2. *Head.* Unless n-grams alone are expected to come closer (`prediction.py`, which reads the
+       look only): variants by partition selection with a reserve (`privacy/reserved.py`).
+    3. *Candidates.* With a head: the noisy number of hidden cases, and recombinations of the head
+       within the model that it makes. Without one, or if it is empty: noisy lengths, activities
+       and n-grams of the cases, and samples of the chain they make.
     4. *Support.* A few hundred central candidates by greedy k-median.
     5. *Votes.* Every hidden case votes for the nearest element of head and support; the noisy
        votes are brought to nonnegative numbers of the right sum.
+    6. *Tidying.* Invented sequences that blur the model which a reader would discover are replaced
+       by the nearest others (`tidy.py`).
 
     Neighbours: one case more or less. Proof of (ε, δ).
 
@@ -70,8 +71,8 @@ class HeadTail(Mechanism):
     adaptively, gives (ε, δ).
 
     Without a head every case is hidden, and the tail below gets (ε₂, δ₂) = (ε − ε₀, δ). With a
-    head, ε₂ = .65(ε − ε₀) and δ₂ = .2δ: `ReservedSelection` proves that a selection at
-    (ε − ε₀, .8δ) followed by any (ε₂, δ₂)-DP reading of the hidden cases, chosen after the head
+    head, ε₂ = .6(ε − ε₀) and δ₂ = .05δ: `ReservedSelection` proves that a selection at
+    (ε − ε₀, .95δ) followed by any (ε₂, δ₂)-DP reading of the hidden cases, chosen after the head
     was seen, is (ε − ε₀, δ)-DP, because a case pays for being shown or for being hidden.
 
     Tail, (ε₂, δ₂)-DP on the hidden cases, by basic composition of
@@ -83,12 +84,12 @@ class HeadTail(Mechanism):
       (`Contributions`); B is chosen from the noisy lengths. Discrete Gaussian noise of variance
       B/(2ρᵢ) makes table i ρᵢ-zCDP (Canonne, Kane, Steinke 2020), also if its contexts were
       chosen by the noisy tables before it; Σρᵢ = ρ converts to (ε′, .8δ′). Without a public
-      alphabet an activity is named if the head shows it or its noisy count passes a threshold.
+      alphabet an activity is named if its noisy count passes a threshold.
       Activities that only one case has pass with probability at most .2δ′ altogether, and given
       that none does the two outputs are as if they did not exist: .2δ′-approximate zCDP.
       Activities that are not named are cut out of each case before the next table.
     With δ = 0 there is no head, the alphabet is public and the tables have Laplace noise with an
-    L1 bound. Choice of mode, candidates, support and sums read released numbers only.
+    L1 bound. Choice of mode, candidates, support, sums and tidying read released numbers only.
 
     With a public alphabet every case is first mapped to that alphabet on its own, which keeps
     neighbours neighbours.
@@ -136,18 +137,23 @@ class HeadTail(Mechanism):
             "vote; it pays for one of the two only.",
             conditions=conditions,
             parts=(
-                Part("first look", budget.share(LOOK, 0).epsilon),
-                Part("head and tail", budget.share(1 - LOOK, 0).epsilon, budget.delta),
+                Part("first look", budget.share(self._look_share, 0).epsilon),
+                Part("head and tail", budget.share(1 - self._look_share, 0).epsilon, budget.delta),
             ),
             composition="basic, adaptive; head and tail jointly",
         )
+
+    @property
+    def _look_share(self) -> float:
+        return max(LOOK, min(LEAST_LOOK / self.case_budget.epsilon, MOST_LOOK))
 
     @cached_property
     def _budgets(self) -> tuple[float, Budget]:
         """What the look costs, and what is left for head and tail."""
         usable = min(self.case_budget.epsilon, LARGEST_EPSILON)
         budget = Budget(usable, self.case_budget.delta)
-        return budget.share(LOOK, 0).epsilon, budget.share(1 - LOOK, 1)
+        look = self._look_share
+        return budget.share(look, 0).epsilon, budget.share(1 - look, 1)
 
     @cached_property
     def _selection(self) -> ReservedSelection | None:
@@ -172,7 +178,8 @@ class HeadTail(Mechanism):
         deviation = math.sqrt(2) / cost
         about = Estimate(high + low, math.sqrt(2) * deviation)
         tail = Tail(rest, public=self.alphabet is not None)
-        if self._selection is None or high + 2 * deviation < COVERED * (high + low):
+        clear = tail.clear_per_case(cases)
+        if self._selection is None or not head_is_better(high, low, cost, rest.epsilon, clear):
             return tail.release(Variants.empty(cases.activities), cases, about, source)
         shown, counts = select(self._selection, cases.counts, source)
         head = cases.take(shown, counts)
@@ -183,8 +190,8 @@ class HeadTail(Mechanism):
         return tail.release(head, hidden, about, source)
 
     def _look(self, cases: Variants, epsilon: float, source: Randomness) -> tuple[int, int]:
-        """Noisy numbers of cases beyond the selection's threshold, and up to it."""
-        threshold = self._selection.threshold if self._selection else 0
-        beyond = int(np.maximum(cases.counts - threshold, 0).sum())
+        """Noisy numbers of cases beyond half the selection's threshold, and up to it."""
+        half = self._selection.threshold // 2 if self._selection else 0
+        beyond = int(np.maximum(cases.counts - half, 0).sum())
         noise = discrete_laplace(1 / epsilon, 2, source)
         return beyond + int(noise[0]), cases.cases - beyond + int(noise[1])

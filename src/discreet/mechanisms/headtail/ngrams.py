@@ -52,13 +52,16 @@ REACH = (8.0, 40.0)
 OPEN = 5.0
 """A context is opened if its noisy count exceeds so many deviations of the noise."""
 
-ZERO = 2.0
-"""Counts below so many deviations are taken as noise."""
+ZERO, FAINT = 2.0, 0.8
+"""Counts below so many deviations are taken as noise; the second where nearly all would be."""
+
+DROWNED = 2.0
+"""Nearly all would be where pairs are all there is and the average one is fewer deviations."""
 
 SMOOTH = (0.3, 10.0)
 """Weight of the shorter context, in deviations: for pairs, and for longer ones."""
 
-SHARPEN = 1.2
+SHARPEN = 1.35
 """Exponent of the probabilities: likely sequences make better candidates than typical ones."""
 
 
@@ -120,13 +123,15 @@ class NGramNoise:
     """What the tables of one release may cost, and how much a case may add to each.
 
     `shares` are the parts of the budget for the activities and for each level of context; `bound`
-    limits what a case adds to a table, as a sum ("l1") or as a sum of squares ("l2").
+    limits what a case adds to a table, as a sum ("l1") or as a sum of squares ("l2"). Counts below
+    `zero` deviations are taken as noise.
     """
 
     budget: Budget
     norm: Norm
     bound: int
     shares: tuple[float, ...]
+    zero: float = ZERO
 
     @classmethod
     def suited(
@@ -135,12 +140,13 @@ class NGramNoise:
         """The more precise the contexts that the noise allows for, the more tables."""
         reach = cases * length * max(standing_out(budget, length)) / (labels + 1)
         levels = SHARES[sum(reach > least for least in REACH)]
+        zero = FAINT if len(levels) == 1 and reach < DROWNED * (labels + 1) else ZERO
         first = ACTIVITIES[0 if settled and len(levels) > 1 else 1]
         shares = (first, *((1 - first) * share for share in levels))
         gauss, laplace = standing_out(budget, length)
         if gauss * math.sqrt(shares[1]) > laplace * shares[1]:
-            return cls(budget, "l2", max(1, round(length / 2 + 1)), shares)
-        return cls(budget, "l1", max(1, round(length + 1)), shares)
+            return cls(budget, "l2", max(1, round(length / 2 + 1)), shares, zero)
+        return cls(budget, "l1", max(1, round(length + 1)), shares, zero)
 
     def of(self, order: int) -> CountNoise:
         """Noise for the contexts of one order."""
@@ -182,14 +188,14 @@ def standing_out(budget: Budget, length: float) -> tuple[float, float]:
 
 
 def found_activities(
-    cases: Variants, released: set[str], public: bool, noise: NGramNoise, source: Randomness
+    cases: Variants, public: bool, noise: NGramNoise, source: Randomness
 ) -> dict[str, float]:
     """Activities that may be named, with the noisy number of cases that have them.
 
-    Those in `released` and those whose noisy count passes a threshold: for a public alphabet one
-    that tells them from noise (all of them, if there is too much of it), else one that hides
-    single cases. Then only activities that some case counts towards may pass at all: a case with
-    more than LABELS activities of its own adds no further chances.
+    Those whose noisy count passes a threshold: for a public alphabet one that tells them from
+    noise (all of them, if there is too much of it), else one that hides single cases. Then only
+    activities that some case counts towards may pass at all: a case with more than LABELS
+    activities of its own adds no further chances.
     """
     owner = np.repeat(np.arange(len(cases)), cases.lengths)
     given = Contributions.of(owner, cases.codes, len(cases.activities))
@@ -208,7 +214,7 @@ def found_activities(
     return {
         label: float(count)
         for label, count, named in zip(cases.activities, shown, passed, strict=True)
-        if label in released or named
+        if named
     }
 
 
@@ -222,7 +228,7 @@ def learned(
     """A chain of noisy counts of what follows which context, each smoothed by the less precise."""
     mark = len(cases.activities)
     base = mark + 1
-    clear = np.where(activity_counts > ZERO * noise.of(0).deviation, activity_counts, 0)
+    clear = np.where(activity_counts > noise.zero * noise.of(0).deviation, activity_counts, 0)
     overall = np.append(clear if clear.any() else np.ones(mark), max(cases_about, 1.0))
     last, following, owner = pairs(cases)
     steps = np.arange(len(owner)) - np.searchsorted(owner, owner)
@@ -240,7 +246,7 @@ def learned(
         counts = table.noisy_counts(
             cases.counts, noise.bound, noise.norm, noise.of(level + 1), source
         ).reshape(-1, base)
-        weights = np.where(counts > ZERO * deviation, counts, 0)
+        weights = np.where(counts > noise.zero * deviation, counts, 0)
         weights += SMOOTH[min(level, 1)] * deviation * shorter
         weights = (weights / weights.sum(axis=1, keepdims=True)) ** SHARPEN
         levels.append((contexts, weights / weights.sum(axis=1, keepdims=True)))

@@ -13,6 +13,9 @@ from discreet.utility.similarity import edit_distances
 POOL = 2000
 """Candidates that are compared with each other, the most frequent ones."""
 
+FEW = 60
+"""Candidates that are compared in any case; three more for each case that they stand for."""
+
 LONG = 30
 """Of sequences longer than this on average fewer are compared, so that the time stays bounded."""
 
@@ -34,7 +37,8 @@ def central(candidates: Variants, head: Variants, cases: float, deviation: float
     and few are computed anew.
     """
     length = candidates.events / max(candidates.cases, 1)
-    compared = int(POOL * min(1.0, LONG / max(length, 1.0)))
+    affordable = POOL * min(1.0, LONG / max(length, 1.0))
+    compared = int(min(affordable, FEW + 3 * max(cases, 0.0)))
     often = np.sort(np.argsort(-candidates.counts, kind="stable")[:compared])
     pool = candidates.take(often)
     weight = (pool.counts * (max(cases, 1.0) / max(pool.cases, 1))).astype(np.float32)

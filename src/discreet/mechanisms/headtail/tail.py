@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.headtail.candidates import recombined
+from discreet.mechanisms.headtail.candidates import enough, recombined
 from discreet.mechanisms.headtail.ngrams import (
     Lengths,
     NGramNoise,
@@ -17,26 +17,25 @@ from discreet.mechanisms.headtail.ngrams import (
     standing_out,
 )
 from discreet.mechanisms.headtail.support import central
+from discreet.mechanisms.headtail.tidy import tidied
 from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, whole
 from discreet.mechanisms.parts.alphabet import projected
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Randomness
 
-CLEAR = 10.0
-"""N-grams beside a head are worth it if a pair would on average exceed the noise so many times."""
-
-RARE = 3.0
-"""They are also if the hidden cases are so many times those that the head shows."""
-
 TYPICAL_LABELS, TYPICAL_LENGTH = 20, 10
 """What is expected of a log as long as nothing is known about it."""
 
 SIZE = 0.06
-"""Share of epsilon for the number of hidden cases, where no n-grams are asked for."""
+"""Share of epsilon for the number of hidden cases beside a head; the rest is for the votes."""
 
-LENGTHS, VOTES = 0.05, 0.30
-"""Shares of epsilon for the lengths and for the votes beside n-grams."""
+LENGTHS, LEAST_LENGTHS, MOST_LENGTHS = 0.05, 0.015, 0.15
+"""Share of epsilon for the lengths without a head; and what they are worth at least, up to the last
+share: not to know how long cases are costs more than anything else."""
+
+VOTES = 0.30
+"""Share of epsilon for the votes without a head; the rest is for n-grams."""
 
 UNDISCLOSED = "(undisclosed)"
 """The one event of cases of which not a single activity could be found privately."""
@@ -61,59 +60,55 @@ class Tail:
         `budget`; the rest is post-processing, its random choices included.
         """
         generator = np.random.Generator(np.random.Philox(source.bits(64)))
-        if self._worth_ngrams(head, about):
-            lengths = Lengths.of(hidden, self.budget.share(LENGTHS).epsilon, source)
-            about = about.combined(lengths.total)
-            candidates = self._modelled(head, hidden, about, lengths, generator, source)
-            votes = self.budget.share(VOTES).epsilon
-        else:
+        if len(head):
             size = self.budget.share(SIZE).epsilon
             counted = hidden.cases + int(discrete_laplace(1 / size, 1, source)[0])
             about = about.combined(Estimate(counted, math.sqrt(2) / size))
-            candidates = recombined(head.trimmed(), generator)
+            candidates = recombined(head.trimmed(), enough(about.value), generator)
             votes = self.budget.share(1 - SIZE).epsilon
-        return _voted(head, hidden, candidates, about, votes, source)
+        else:
+            lengths = Lengths.of(hidden, self.budget.share(self._lengths).epsilon, source)
+            about = about.combined(lengths.total)
+            candidates = self._modelled(hidden, about, lengths, generator, source)
+            votes = self.budget.share(VOTES).epsilon
+        return tidied(_voted(head, hidden, candidates, about, votes, source), head)
 
-    def _worth_ngrams(self, head: Variants, about: Estimate) -> bool:
-        """Whether n-grams would find more than the head's own recombinations."""
-        if not len(head) or about.value > RARE * head.cases:
-            return True
-        pairs = (len(np.unique(head.codes)) + 1) ** 2
-        steps = about.value * TYPICAL_LENGTH
-        return steps * max(standing_out(self._ngrams, TYPICAL_LENGTH)) > CLEAR * pairs
+    def clear_per_case(self, cases: Variants) -> float:
+        """How many deviations of the noise each case adds to the average pair of activities."""
+        standing = max(standing_out(self._ngrams, TYPICAL_LENGTH))
+        return TYPICAL_LENGTH * standing / (self._labels(cases) + 1) ** 2
+
+    def _labels(self, cases: Variants) -> int:
+        """How many activities there are, as far as that is public."""
+        return len(cases.activities) if self.public else TYPICAL_LABELS
+
+    @property
+    def _lengths(self) -> float:
+        return max(LENGTHS, min(LEAST_LENGTHS / self.budget.epsilon, MOST_LENGTHS))
 
     @property
     def _ngrams(self) -> Budget:
-        return self.budget.share(1 - LENGTHS - VOTES, 1)
+        return self.budget.share(1 - self._lengths - VOTES, 1)
 
     def _modelled(
         self,
-        head: Variants,
-        hidden: Variants,
+        cases: Variants,
         about: Estimate,
         lengths: Lengths,
         generator: np.random.Generator,
         source: Randomness,
     ) -> Variants:
-        """Samples of a chain of noisy n-grams, and recombinations of the head if there is one."""
-        labels = len(hidden.activities) if self.public else TYPICAL_LABELS
-        settled = self.public or len(head) > 0
-        noise = NGramNoise.suited(self._ngrams, settled, labels, about.value, lengths.mean)
-        known = {hidden.activities[code] for code in np.unique(head.codes)}
-        counts = found_activities(hidden, known, self.public, noise, source)
+        """Samples of a chain of noisy n-grams."""
+        noise = NGramNoise.suited(
+            self._ngrams, self.public, self._labels(cases), about.value, lengths.mean
+        )
+        counts = found_activities(cases, self.public, noise, source)
         if not counts:
             return Variants.from_counts([((UNDISCLOSED,), 1)])
         frequencies = np.array(list(counts.values()))
-        named = projected(hidden, tuple(counts))
+        named = projected(cases, tuple(counts))
         chain = learned(named, frequencies, about.value, noise, source)
-        samples = lengths.matched(chain.sample(lengths.longest, generator))
-        if not len(head):
-            return samples
-        share = samples.cases / 2
-        again = recombined(head.trimmed(), generator)
-        return Variants.from_counts(
-            [*samples, *((s, round(c * share / again.cases)) for s, c in again)]
-        )
+        return lengths.matched(chain.sample(lengths.longest, enough(about.value), generator))
 
 
 def _voted(
