@@ -172,7 +172,7 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
     if certificate is None:
         raise CertificateError(
             f"{path.name} carries no certificate and {beside_path.name} is not beside it; "
-            "only files written by discreet release have one"
+            "only files written by discreet release or discreet train have one"
         )
     findings = []
     if inside is not None and beside is not None:
@@ -192,7 +192,7 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
             "" if same else "the file was changed after its release",
         )
     )
-    findings.append(_recompute(certificate))
+    findings.append(follows_from_parameters(certificate))
     if not any(finding.outcome == "fails" for finding in findings):
         findings.append(
             Finding(
@@ -205,10 +205,14 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
 
 
 def _inside(path: Path) -> tuple[Certificate | None, str]:
-    """The certificate embedded in a log file, if any, and the digest of the file's content."""
+    """The certificate embedded in a log or a model, if any, and the digest of the content."""
     from discreet.log.digest import content_digest
     from discreet.log.reading import SUFFIXES, read_log
 
+    if path.name.lower().endswith(".discreet"):
+        from discreet.training.model import model_certificate
+
+        return model_certificate(path)
     if not path.name.lower().endswith(SUFFIXES):
         return None, _digest(path)
     log = read_log(path, allow_empty=True)
@@ -226,7 +230,7 @@ def _digest(path: Path) -> str:
         raise LogError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def _recompute(certificate: Certificate) -> Finding:
+def follows_from_parameters(certificate: Certificate) -> Finding:
     """Ask the mechanism again what these parameters promise."""
     from dataclasses import replace
 

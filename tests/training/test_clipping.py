@@ -153,3 +153,24 @@ def test_the_same_as_opacus(clip: float) -> None:
         assert torch.allclose(
             part[:, -1].float(), torch.einsum("c,co->o", scale, bias), atol=1e-5 * clip * 50
         )
+
+
+def test_very_many_cases_are_still_added_up_exactly() -> None:
+    bound = 1 << 24
+    layer = Factors(torch.tensor([[1.0], [0.7]]), torch.tensor([[1e9], [-1e9]]))
+    first, second = (
+        exact_sum([Factors(layer.inputs[i : i + 1], layer.backprops[i : i + 1])], 1.0, bound)[0]
+        for i in (0, 1)
+    )
+    counts = torch.tensor([20_000_001, 20_000_000])
+    (total,) = exact_sum([layer], 1.0, bound, counts)
+    assert int(total) == 20_000_001 * int(first) + 20_000_000 * int(second)
+
+
+@pytest.mark.parametrize("uses", [1, 3])
+def test_no_case_at_all_is_a_sum_of_nothing(uses: int) -> None:
+    for part, layer in zip(
+        exact_sum(random_layers(1, 0, uses), 1.0, BOUND), random_layers(1, 1, uses), strict=True
+    ):
+        shape = (layer.backprops.shape[2], layer.inputs.shape[2])
+        assert torch.equal(part, torch.zeros(shape, dtype=torch.float64))

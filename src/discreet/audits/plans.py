@@ -35,6 +35,10 @@ USUAL = ("one more", "unique variant", "first case", "three steps", "new activit
 USUAL_SWAP = ("swap: surgery twice", "swap: new activity", "swap: other order")
 
 VARIATIONS: dict[str, tuple[dict[str, Any], ...]] = {
+    "ddpm": (
+        {"fidelity": "strict", "delta": 1e-6, "cases": 5000, "strides": 50},
+        {"fidelity": "published", "delta": 1e-6, "cases": 20000, "strides": 20, "steps": 16},
+    ),
     "df-laplace": (
         {"fidelity": "strict"},
         {"fidelity": "strict", "delta": 0.0, "bound": 3, "min_count": 1},
@@ -64,6 +68,14 @@ VARIATIONS: dict[str, tuple[dict[str, Any], ...]] = {
         {"fidelity": "strict", "max_length": 3, "rules": (("never_follows", "a", "d"),)},
         {"fidelity": "strict", "max_length": 3, "rules": "learn"},
         {"fidelity": "published", "max_length": 3, "min_count": 1},
+    ),
+    "sequence": (
+        {"delta": 1e-6, "cases": 20000, "max_length": 8},
+        {"delta": 1e-6, "cases": 20000, "max_length": 8, "alphabet": None},
+    ),
+    "travag": (
+        {"fidelity": "strict", "delta": 1e-6, "cases": 5000},
+        {"fidelity": "published", "delta": 1e-6, "cases": 20000, "steps": 30},
     ),
     "utravas": (
         {"fidelity": "strict"},

@@ -15,10 +15,12 @@ from discreet.cli import (
     certificate,
     compare,
     evaluate,
+    generate,
     inspect,
     mechanisms,
     release,
     sample,
+    train,
 )
 
 app = typer.Typer(
@@ -71,6 +73,8 @@ for _command in (
     sample.sample,
     inspect.inspect,
     release.release,
+    train.train,
+    generate.generate,
     mechanisms.mechanisms,
     certificate.certificate,
     audit.audit,

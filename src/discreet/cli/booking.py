@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.cli.console import stage, steward_notes
 from discreet.ledger.errors import LedgerError
 
 if TYPE_CHECKING:
     from discreet.certificate import Certificate, LedgerUse
-    from discreet.ledger import Booked, Ledger
+    from discreet.ledger import Ledger
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
     from discreet.privacy.guarantee import Guarantee
@@ -55,6 +55,23 @@ class Booking:
         """Draw the release."""
         return replace(mechanism.release(log, insecure_seed=seed), ledger=self.use)
 
+    def book(self, mechanism: Mechanism, log: EventLog) -> dict[str, Any]:
+        """Spend for what is drawn later, perhaps by another process; how to know the spend then."""
+        mechanism.check(log)
+        return {"use": self.use}
+
+    def resume(self, noted: dict[str, Any]) -> None:
+        """Go on with something that `book` has paid for; it must have been the same account."""
+        if {key: noted.get(key) for key in self._account()} != self._account():
+            began = _words(noted.get("use"), noted.get("source"))
+            raise LedgerError(
+                f"this was begun {began} and is to be gone on with "
+                f"{_words(**self._account())}: give the same ledger options as then"
+            )
+
+    def _account(self) -> dict[str, Any]:
+        return {"use": self.use}
+
     def confirm(self, certificate: Certificate) -> None:
         """Note that the release was written."""
 
@@ -65,7 +82,7 @@ class LedgerBooking(Booking):
     def __init__(self, ledger: Ledger, source: str, purpose: str) -> None:
         super().__init__("booked")
         self.ledger, self.source, self.purpose = ledger, source, purpose
-        self.booked: Booked | None = None
+        self.entry: int | None = None
 
     def check(self, promise: Guarantee, *, seeded: bool) -> None:
         """Refuse on public parameters, before the data are read."""
@@ -81,15 +98,36 @@ class LedgerBooking(Booking):
 
     def release(self, mechanism: Mechanism, log: EventLog, seed: int | None) -> Release:
         """Spend, then draw."""
-        self.booked = self.ledger.release(mechanism, log, source=self.source, purpose=self.purpose)
-        return self.booked.release
+        booked = self.ledger.release(mechanism, log, source=self.source, purpose=self.purpose)
+        self.entry = booked.entry
+        return booked.release
+
+    def book(self, mechanism: Mechanism, log: EventLog) -> dict[str, Any]:
+        """Spend now for what is drawn later."""
+        mechanism.check(log)
+        self.entry = self.ledger.book(
+            self.source,
+            mechanism.guarantee(),
+            mechanism=mechanism.name,
+            parameters=mechanism.settings,
+            purpose=self.purpose,
+        ).number
+        return self._account() | {"entry": self.entry}
+
+    def resume(self, noted: dict[str, Any]) -> None:
+        """Go on with something that was paid for."""
+        super().resume(noted)
+        self.entry = int(noted["entry"])
+
+    def _account(self) -> dict[str, Any]:
+        return {"use": self.use, "source": self.source}
 
     def confirm(self, certificate: Certificate) -> None:
         """Note that the release was written; the spend stands whether this succeeds or not."""
-        assert self.booked is not None
-        number = self.booked.entry
+        assert self.entry is not None
+        number = self.entry
         try:
-            self.ledger.confirm(self.booked, certificate)
+            self.ledger.note_written(self.source, number, certificate)
         except LedgerError as error:
             steward_notes(
                 [f"the release is written and paid for, but not noted as written: {error}"]
@@ -97,3 +135,10 @@ class LedgerBooking(Booking):
         account = self.ledger.account(self.source)
         self.ledger.close()
         steward_notes([f"booked as entry {number} on {self.source}; {account.left()}"])
+
+
+def _words(use: str | None, source: str | None = None) -> str:
+    """How something is booked, for a message."""
+    if use == "booked":
+        return f"on the budget of {source}"
+    return "with --no-ledger" if use == "bypassed" else "without a ledger"

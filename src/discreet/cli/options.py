@@ -40,8 +40,13 @@ def only_for(arguments: Iterable[str]) -> None:
     _called = frozenset(arguments)
 
 
-def with_options(*, parameters: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Put options in place of a command's **values: reading, and mechanisms' parameters."""
+def with_options(
+    *, parameters: bool = False, trained: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Put options in place of a command's **values: reading, and mechanisms' parameters.
+
+    `trained` leaves the parameters of mechanisms that train no model out.
+    """
     keywords = [
         _keyword(name, str, help=text, panel="How the log is read")
         for name, text in READING.items()
@@ -51,7 +56,7 @@ def with_options(*, parameters: bool = False) -> Callable[[Callable[..., Any]], 
         signature = inspect.signature(function, eval_str=True)
         kept = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
         wanted = parameters and (_called is None or function.__name__ in _called)
-        fresh = [*kept, *keywords, *(_parameter_keywords() if wanted else ())]
+        fresh = [*kept, *keywords, *(_parameter_keywords(trained) if wanted else ())]
         function.__signature__ = signature.replace(parameters=fresh)  # type: ignore[attr-defined]
         function.__annotations__ = {p.name: p.annotation for p in fresh}
         return function
@@ -59,14 +64,18 @@ def with_options(*, parameters: bool = False) -> Callable[[Callable[..., Any]], 
     return extend
 
 
-def _parameter_keywords() -> list[inspect.Parameter]:
+def _parameter_keywords(trained: bool) -> list[inspect.Parameter]:
     """One keyword for each parameter that any mechanism declares."""
+    from discreet.mechanisms.generative import Generative
     from discreet.mechanisms.parameters import declared
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
+    names = mechanism_names()
+    if trained:
+        names = [name for name in names if issubclass(mechanism_class(name), Generative)]
     owners: dict[str, list[str]] = {}
     first: dict[str, Parameter] = {}
-    for name in mechanism_names():
+    for name in names:
         for parameter in declared(mechanism_class(name)).values():
             owners.setdefault(parameter.name, []).append(name)
             first.setdefault(parameter.name, parameter)
@@ -74,7 +83,7 @@ def _parameter_keywords() -> list[inspect.Parameter]:
     for name, parameter in first.items():
         default = _shown_default(name, owners[name])
         text = f"{parameter.help} ({parameter.range}; default {default})"
-        if len(owners[name]) < len(mechanism_names()):
+        if len(owners[name]) < len(names):
             text += f" — {', '.join(owners[name])}"
         keywords.append(
             _keyword(

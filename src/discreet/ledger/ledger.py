@@ -154,13 +154,17 @@ class Ledger:
 
         Only a note, so it does not wait for the disk: the spend has been durable since `book`.
         """
+        return self.note_written(booked.source, booked.entry, certificate)
+
+    def note_written(self, source: str, entry: int, certificate: Certificate) -> Entry:
+        """The same for whatever was booked by itself."""
         content = {
             "certificate": hashlib.sha256(certificate.to_json().encode()).hexdigest(),
-            "release": booked.entry,
+            "release": entry,
             "user": _user(None),
         }
         with self.storage.writing(durable=False) as (connection, head):
-            return _append(connection, head, booked.source, "written", content)
+            return _append(connection, head, source, "written", content)
 
     def recognise(self, log: EventLog, source: str) -> list[str]:
         """Remember a log; warnings for the steward if it came under another name before.

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.mechanisms.parameters import Parameter, ParameterError, declared, parameter
 from discreet.privacy.conversion import per_case
 from discreet.privacy.guarantee import Budget, Guarantee
-from discreet.privacy.randomness import Randomness
+from discreet.privacy.randomness import Integers, Randomness
 from discreet.release import LOG_SUFFIXES, Artefact, Release
 
 if TYPE_CHECKING:
@@ -167,7 +167,12 @@ class Mechanism(ABC):
 
 
 def bound_individuals(log: EventLog, cases: int, source: Randomness) -> EventLog:
-    """Keep at most `cases` cases of each individual, chosen uniformly at random.
+    """Keep at most `cases` cases of each individual, chosen uniformly at random."""
+    return log.take_cases(kept_cases(log, cases, source))
+
+
+def kept_cases(log: EventLog, cases: int, source: Randomness) -> Integers:
+    """Which cases are kept if each individual may have so many, chosen uniformly at random.
 
     The choice for one individual reads nothing of the others: a random order of all cases,
     then the first few of each individual.
@@ -180,4 +185,5 @@ def bound_individuals(log: EventLog, cases: int, source: Randomness) -> EventLog
     rank = np.arange(len(individual)) - np.repeat(
         starts, np.diff(np.append(starts, len(individual)))
     )
-    return log.take_cases(np.sort(by_individual[rank < cases]))
+    kept: Integers = np.sort(by_individual[rank < cases])
+    return kept

@@ -78,7 +78,8 @@ class Contributions:
         self, counts: Ints, bound: int, norm: Norm, noise: CountNoise, source: Randomness
     ) -> Floats:
         """The noisy counts when each case's contribution is bounded; see `noisy_runs`."""
-        return self.noisy_runs(1, counts, bound, norm, noise, source)[0]
+        noisy: Floats = self.noisy_runs(1, counts, bound, norm, noise, source)[0]
+        return noisy
 
     def noisy_runs(
         self, runs: int, counts: Ints, bound: int, norm: Norm, noise: CountNoise, source: Randomness

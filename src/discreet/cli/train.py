@@ -1,0 +1,190 @@
+"""discreet train."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.console import complain, err, out, panel, print_json, steward_notes
+from discreet.cli.options import Json, LogPath, given_parameters, read, with_options
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.generative import Generative
+    from discreet.training.checkpoint import Progress, StoppedError
+
+LINES_EVERY = 10.0
+"""Seconds between lines of progress where nobody watches a screen."""
+LOOK_EVERY = 0.3
+"""Seconds between looks at the progress on a screen."""
+
+
+@with_options(parameters=True, trained=True)
+def train(
+    log: LogPath,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the model: NAME.discreet.")
+    ],
+    mechanism: Annotated[
+        str, typer.Option("--mechanism", "-m", help="ddpm, sequence or travag.")
+    ] = "sequence",
+    insecure_seed: Annotated[
+        int | None,
+        typer.Option(help="Repeatable noise for tests. The model is then NOT private."),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            help="Book on the budget of this data source; see `discreet budget`.",
+            rich_help_panel="The ledger",
+        ),
+    ] = None,
+    purpose: Annotated[
+        str, typer.Option(help="What for; kept in the ledger.", rich_help_panel="The ledger")
+    ] = "",
+    no_ledger: Annotated[
+        bool,
+        typer.Option(
+            "--no-ledger",
+            help="Book nothing, though there is a ledger; the certificate says so.",
+            rich_help_panel="The ledger",
+        ),
+    ] = False,
+    as_json: Json = False,
+    **values: Any,
+) -> None:
+    """Train a model under differential privacy, once; draw logs from it for ever.
+
+    The model's file carries its certificate. Logs drawn from it by `discreet generate` have the
+    same guarantee and cost nothing more.
+
+    Training may be interrupted (Ctrl-C) and survives a crash: meanwhile it is kept in
+    NAME.discreet.checkpoint, and the same command goes on from there. It is paid for once, before
+    its first step. The checkpoint is as secret as the log, and so is what is printed on standard
+    error.
+
+    [bold]Examples[/bold]
+
+      discreet train log.xes -o model.discreet --epsilon 1 --delta 1e-6
+      discreet train log.xes -o model.discreet --mechanism ddpm --epsilon 1 --delta 1e-6
+      discreet train log.xes -o model.discreet --source hospital-a --purpose "yearly report"
+      discreet generate model.discreet --cases 10000 -o drawn.xes
+    """
+    from discreet.cli.booking import ledger_for
+    from discreet.mechanisms.registry import mechanism as build
+    from discreet.release import check_target
+    from discreet.training.checkpoint import StoppedError, checkpoint_path
+    from discreet.training.model import SUFFIX
+    from discreet.training.run import Training, trainable
+
+    chosen = trainable(build(mechanism, **given_parameters(values)))
+    check_target(output, (SUFFIX,))
+    promise = chosen.guarantee()
+    booking = ledger_for(source, purpose, bypass=no_ledger)
+    seeded = insecure_seed is not None
+    if not checkpoint_path(output).exists():
+        booking.check(promise, seeded=seeded)
+    events = read(log, values)
+    with Training(chosen, events, insecure_seed).kept_beside(output) as kept:
+        if kept.found is not None:
+            booking.resume(kept.found.booking)
+            steward_notes([f"going on from {kept.path.name}, which is paid for"])
+        else:
+            booking.check(promise, seeded=seeded)
+            booking.recognise(events)
+            kept.begin(booking.book(chosen, events))
+        try:
+            with _progress(chosen) as show:
+                model = replace(kept.train(show=show), ledger=booking.use)
+        except StoppedError as stopped:
+            _explain(stopped)
+            raise typer.Exit(128 + stopped.by) from None
+        certificate = model.save(output)
+        kept.finish()
+    booking.confirm(certificate)
+    steward_notes(chosen.advice(events))
+    if as_json:
+        print_json({"output": str(output), "certificate": certificate.to_dict()})
+        return
+    style = "green" if model.guarantee.private else "red"
+    panel(model.guarantee.explain(), f"{mechanism}: {promise.holds or 'no guarantee'}", style)
+    out.print(f"Written: {output}", markup=False)
+    out.print(f"Draw logs from it: discreet generate {output} -o drawn.xes", markup=False)
+
+
+def _explain(stopped: StoppedError) -> None:
+    complain(
+        f"stopped; the training is kept in {stopped.path} and paid for. Run the same command "
+        "again to go on with it. Until then keep that file as secret as the log"
+    )
+
+
+@contextmanager
+def _progress(mechanism: Generative) -> Iterator[Callable[[Progress], None]]:
+    """Show loss, ε so far and time left: on a screen as it goes, else a line now and then."""
+    from rich import progress as rich
+
+    meter = _Meter(mechanism)
+    columns = (
+        rich.TextColumn("training"),
+        rich.BarColumn(),
+        rich.TextColumn("{task.description}"),
+    )
+    quiet = not err.is_terminal
+    with rich.Progress(*columns, console=err, transient=True, disable=quiet) as bar:
+        task = bar.add_task("", total=meter.total)
+
+        def show(progress: Progress) -> None:
+            text = meter.read(progress, LINES_EVERY if quiet else LOOK_EVERY)
+            if text is None:
+                return
+            if quiet:
+                err.print(f"training: {text}", markup=False, soft_wrap=True)
+            else:
+                bar.update(task, completed=meter.done, description=text)
+
+        yield show
+
+
+class _Meter:
+    """Puts a training's progress in words, not more often than somebody would read."""
+
+    def __init__(self, mechanism: Generative) -> None:
+        self._mechanism = mechanism
+        self._planned = {name for name, plan in mechanism.plans.items() if plan.steps > 1}
+        self.total = sum(mechanism.plans[name].steps for name in self._planned)
+        self.done = 0
+        self._first: tuple[float, int] | None = None
+        self._last = float("-inf")
+
+    def read(self, progress: Progress, every: float) -> str | None:
+        """What to say now, if anything."""
+        now = monotonic()
+        self.done = sum(n for name, n in progress.taken.items() if name in self._planned)
+        if self._first is None:
+            self._first = now, self.done
+        if now - self._last < every and self.done < self.total:
+            return None
+        self._last = now
+        spent = self._mechanism.epsilon_so_far(progress.taken)
+        text = f"{progress.network} {progress.done:,}/{progress.steps:,}, ε so far {spent:.3g}"
+        if progress.loss == progress.loss:
+            text += f", loss {progress.loss:.4g} (not for publication)"
+        begun, before = self._first
+        if before < self.done < self.total:
+            left = (now - begun) / (self.done - before) * (self.total - self.done)
+            text += f", about {_duration(left)} left"
+        return text
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,164 @@
+"""Training of the denoiser: as the paper does, and on columns and their counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, network, odds
+from discreet.mechanisms.ddpm.mechanism import NETWORK, layer_sizes
+from discreet.mechanisms.generative import State, Watch
+from discreet.privacy.randomness import Integers, Randomness
+from discreet.training.clipping import Factors
+from discreet.training.sgd import (
+    Optimiser,
+    PrivateSteps,
+    Recorder,
+    Weights,
+    calm_rate,
+    fresh_weights,
+    normals,
+)
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.ddpm.mechanism import DDPM
+
+CLIP = 1.0
+MOST_DRAWS, MOST_ROWS = 16, 4096
+"""How often each column is blurred per step, in strict training, and how many blurs that may be."""
+DRIFT, PUBLIC_DRIFT = 0.02, 0.3
+"""How far all the noise may move a weight: the start made of noisy counts is worth keeping."""
+FASTEST = 100.0
+"""Learning rates of all strict steps together are at most this."""
+
+
+def trained(
+    mechanism: DDPM,
+    counts: Integers,
+    facts: dict[str, Any],
+    source: Randomness,
+    watch: Watch,
+    saved: State | None,
+) -> State:
+    """Take all planned steps, going on from `saved`; the weights afterwards are the model."""
+    plan = mechanism.plans[NETWORK]
+    expected = facts["trained_on"] * float(plan.sampling_rate)
+    weights = fresh_weights(layer_sizes(len(counts), mechanism.units), source)
+    strict = mechanism.fidelity == "strict"
+    if strict:
+        start = torch.tensor(facts["start"])
+        weights["last"][:, :-1] = 0
+        weights["last"][:, -1] = (start / start.sum()).log()
+        drift = DRIFT if mechanism.dictionary is None else PUBLIC_DRIFT
+        rate = calm_rate(plan, CLIP, expected, drift, FASTEST)
+        optimiser: Optimiser = partial(torch.optim.SGD, lr=rate)
+    else:
+        optimiser = partial(torch.optim.Adam, lr=mechanism.learning_rate)
+    steps = PrivateSteps(
+        weights, plan, clip=CLIP, expected_cases=expected, optimiser=optimiser, source=source
+    )
+    average = {name: weight.clone() for name, weight in weights.items()}
+    if saved is not None:
+        steps.restore(_under("steps/", saved))
+        average = {name: torch.tensor(array) for name, array in _under("average/", saved).items()}
+
+    def save() -> State:
+        kept = {f"steps/{name}": value for name, value in steps.state().items()}
+        kept |= {f"average/{name}": value for name, value in average.items()}
+        return State({name: value.numpy().copy() for name, value in kept.items()}, facts)
+
+    if strict:
+        losses = strict_steps(steps, counts, average, source)
+    else:
+        losses = published_steps(steps, counts, mechanism.microbatch, source)
+    watch.step(NETWORK, steps.taken, plan.steps, math.nan, save)
+    for loss in losses:
+        watch.step(NETWORK, steps.taken, plan.steps, loss, save)
+    final = average if strict else steps.weights
+    return State({name: weight.numpy().copy() for name, weight in final.items()}, facts)
+
+
+def _under(prefix: str, saved: State) -> dict[str, Any]:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in saved.tensors.items()
+        if name.startswith(prefix)
+    }
+
+
+def published_steps(
+    steps: PrivateSteps, counts: Integers, microbatch: int, source: Randomness
+) -> Iterator[float]:
+    """The paper's: each sampled case with a time and noise of its own, squared error of the noise.
+
+    Yields the raw loss of each step. Cases are clipped by microbatch.
+    """
+    columns = len(counts)
+    column_of = np.repeat(np.arange(columns), counts)
+    while steps.left:
+        chosen = steps.sample(len(column_of))
+        chosen = chosen[source.permutation(len(chosen))] if microbatch > 1 else chosen
+        groups = len(chosen) // microbatch
+        chosen = chosen[: groups * microbatch]
+        if groups == 0:
+            steps.step(None)
+            yield float("nan")
+            continue
+        points = torch.nn.functional.one_hot(torch.from_numpy(column_of[chosen]), columns).float()
+        points = points.reshape(groups, microbatch, columns)
+        times = torch.from_numpy(source.integers(STEPS, len(chosen))).reshape(groups, microbatch)
+        noise = normals((groups, microbatch, columns), source)
+        run = Recorder(steps.weights)
+        error = (network(run, blurred(points, times, noise), times) - noise).square().mean(2)
+        loss = error.mean(1).sum()
+        steps.step(run.factors(loss))
+        yield float(loss.detach()) / groups
+
+
+def strict_steps(
+    steps: PrivateSteps, counts: Integers, average: Weights, source: Randomness
+) -> Iterator[float]:
+    """Every column blurred several times, weighted by how many sampled cases have it.
+
+    What a case does to the weights is thus a function of its column and of public things alone.
+    The loss is the surprise at the true column. `average` receives the mean of the later weights.
+    """
+    columns = len(counts)
+    draws = max(1, min(MOST_DRAWS, MOST_ROWS // columns))
+    points = torch.eye(columns)[:, None].expand(columns, draws, columns)
+    rows = torch.arange(columns)[:, None].expand(columns, draws)
+    while steps.left:
+        sampled = steps.sample_counts(counts)
+        factors, losses = column_factors(steps.weights, points, rows, source)
+        steps.step(factors, sampled)
+        _update(average, steps)
+        yield float(losses.double() @ torch.from_numpy(sampled).double()) / max(1, sampled.sum())
+
+
+def column_factors(
+    weights: Weights, points: Tensor, rows: Tensor, source: Randomness
+) -> tuple[dict[str, Factors], Tensor]:
+    """What one case of each column would do to the weights, and its loss."""
+    columns, draws = rows.shape
+    first = source.integers(STEPS, columns)[:, None]
+    spread = np.arange(draws) * STEPS // draws
+    times = torch.from_numpy((first + spread) % STEPS)
+    noise = normals((columns, draws, columns), source)
+    run = Recorder(weights)
+    logits = odds(run, blurred(points, times, noise), times)
+    surprise = torch.logsumexp(logits, 2) - logits.gather(2, rows[..., None])[..., 0]
+    losses = surprise.mean(1)
+    return run.factors(losses.sum()), losses.detach()
+
+
+def _update(average: Weights, steps: PrivateSteps) -> None:
+    """Keep in `average` the mean of the weights over the second half of the plan."""
+    share = 1 / max(1, steps.taken - steps.plan.steps // 2)
+    for name, weight in steps.weights.items():
+        average[name].lerp_(weight, share)

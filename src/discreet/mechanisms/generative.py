@@ -1,0 +1,121 @@
+"""What mechanisms that train a model by private gradient steps have in common.
+
+Nothing here loads torch: the guarantee, the parameters and the noise follow from numbers alone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.base import Mechanism, delta_parameter
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.randomness import Randomness
+from discreet.training.accounting import Plan, rdp_epsilon
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+
+@dataclass(frozen=True)
+class State:
+    """Tensors and facts (plain JSON values): a trained model, or training under way.
+
+    Of a trained model everything in here is covered by the guarantee: noisy or public. Training
+    under way is for the holder of the log only.
+    """
+
+    tensors: dict[str, npt.NDArray[Any]]
+    facts: dict[str, Any]
+
+
+class Watch:
+    """Sees training go on and may keep it for later; this one does neither."""
+
+    def resumed(self) -> State | None:
+        """What an earlier, interrupted run of the same training left."""
+        return None
+
+    def step(
+        self, network: str, done: int, steps: int, loss: float, save: Callable[[], State]
+    ) -> None:
+        """Called after each step of a network; `loss` is raw: for the holder's eyes only."""
+
+
+def require_torch(name: str) -> None:
+    """Raise ParameterError if torch is not there, saying what to install."""
+    if importlib.util.find_spec("torch") is None:
+        raise ParameterError(
+            f"{name} trains a neural network and needs torch; install it with: "
+            "pip install 'discreet[generative]' "
+            "(for processors alone add --extra-index-url https://download.pytorch.org/whl/cpu)"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generative(Mechanism):
+    """A model trained under the budget; whatever is generated from it afterwards is free."""
+
+    delta: float = delta_parameter()
+    cases: int | None = parameter(
+        None,
+        "how many cases to generate, a public number; by default the noisy number of the log's",
+        low=0,
+        high=10_000_000,
+    )
+
+    @abstractmethod
+    def _plans(self, budget: Budget) -> dict[str, Plan]:
+        """The noisy steps of each network by its name, fitted to the budget; public."""
+
+    @abstractmethod
+    def _train(self, log: EventLog, source: Randomness, watch: Watch) -> State:
+        """Train, going on from `watch.resumed()` if there is anything.
+
+        The result's facts hold at least `cases`, a noisy or public number.
+        """
+
+    @abstractmethod
+    def _generate(self, model: State, cases: int, source: Randomness) -> Variants:
+        """So many cases of a trained model: post-processing."""
+
+    def _check_model(self, model: State) -> None:
+        """Raise ValueError unless these are tensors and facts of such a model; reads a file's."""
+
+    @property
+    def plans(self) -> dict[str, Plan]:
+        """The noisy steps of each network by its name."""
+        return self._plans(self.case_budget)
+
+    def epsilon_so_far(self, taken: Mapping[str, int]) -> float:
+        """What was spent of epsilon after so many steps, by the certifying accountant.
+
+        What is asked before training (a plan of one step, or a share of its own) counts.
+        """
+        done = [
+            replace(plan, steps=taken.get(name, int(plan.steps == 1)))
+            for name, plan in self.plans.items()
+        ]
+        before = self.case_budget.epsilon - self.training_budget.epsilon
+        return before + rdp_epsilon(done, self.training_budget.delta)
+
+    @property
+    def training_budget(self) -> Budget:
+        """The part of a case's budget that the noisy steps have."""
+        return self.case_budget
+
+    def check(self, log: EventLog) -> None:
+        """Refuse before anything is spent; see the base class."""
+        super().check(log)
+        require_torch(self.name)
+
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+        model = self._train(log, source, Watch())
+        return self._generate(model, model.facts["cases"], source)

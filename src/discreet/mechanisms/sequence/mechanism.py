@@ -1,0 +1,234 @@
+"""The mechanism: what it asks of the log, in which order, and why that is private."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from discreet.log.errors import LogError
+from discreet.log.variants import Variants
+from discreet.mechanisms.generative import Generative, State, Watch
+from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parts.alphabet import (
+    alphabet_parameter,
+    alphabet_status,
+    checked_alphabet,
+    labels_of,
+    outside_advice,
+)
+from discreet.mechanisms.sequence.reading import (
+    UNDISCLOSED,
+    Finding,
+    noisy_size,
+    seen_through,
+)
+from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
+from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.randomness import Randomness
+from discreet.training.accounting import Plan, fitted
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+ACTIVITIES, SIZE = "activities", "number of cases"
+
+SHARES = {ACTIVITIES: 0.25, SIZE: 0.05, NETWORK: 0.7}
+"""What each step takes of the budget, in proportion and about."""
+
+UNSEEN = 0.2
+"""Part of delta for naming an activity that only one case has."""
+
+LEAST_DELTA = 1e-100
+MOST_LABELS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequence(Generative):
+    """Learn what comes next in a case, activity by activity; write new cases in the same way.
+
+    A small network (`network.py`) gives the chances of the next activity, or of the end, from the
+    last activity, those seen so far, the position, and a recurrent memory. It can write any
+    sequence, so it needs no list of variants and reveals none. Whoever has the model can write
+    as many cases as they like: that is post-processing.
+
+    Neighbours: one case more or less. Proof of (ε, δ).
+
+    1. *Activities*, unless the list is public. The noisy number of cases that have each: a case's
+       vector of zeros and ones is scaled to a squared norm of at most B and rounded down, on its
+       own (`Contributions`); discrete Gaussian noise of deviation z₁√B in every entry. An
+       activity is named if its count passes a threshold. Then every case is mapped to the named
+       activities and cut at `max_length`, and one left without any is dropped: each on its own,
+       so neighbours stay neighbours or become equal.
+    2. *Number of cases*: discrete Gaussian noise of deviation z₂, sensitivity 1.
+    3. *Training*: T noisy gradient steps on Poisson samples of rate q. The gradient of a case,
+       over all its positions and all weights together, is one integer vector of norm at most Δ,
+       exactly (`training/clipping.py`); noise of deviation z₃Δ.
+
+    Each is a step of the form that `training/accounting.py` bounds (1 and 2 with q = 1), also
+    when it was chosen by the results before it, so their Rényi divergences at integer orders add
+    up; z₁, z₂, z₃ are the smallest in fixed proportions that give (ε, δ₁). With a public list of
+    activities δ₁ = δ.
+
+    Otherwise δ₁ = .8δ. Take neighbours L and L + c. Activities that count in c alone, at most 64,
+    all stay below the threshold with probability 1 − p, p ≤ .2δ. Given that, and because the
+    noise of the entries is independent, the run on L + c is as if they did not exist: (ε, δ₁)
+    from the run on L. So P(L + c ∈ S) ≤ p + e^ε·P(L ∈ S) + δ₁, and in the other direction
+    P(L ∈ S) ≤ p + (1 − p)·P(L ∈ S) ≤ p + e^ε·P(L + c ∈ S) + δ₁. Both are within δ.
+
+    Widths, rates, steps and starting weights are public constants, chosen on public logs; the
+    divisor of the gradients is computed from the noisy number of cases.
+    """
+
+    name: ClassVar[str] = "sequence"
+    summary: ClassVar[str] = "a recurrent network that writes cases activity by activity"
+    paper: ClassVar[str] = "this library"
+    returns: ClassVar[str] = "variants"
+
+    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+    max_length: int = parameter(
+        64, "longest case that is learned and written; longer ones are cut", low=1, high=1000
+    )
+    sampling_rate: float = parameter(
+        0.25, "chance of each case to take part in a training step", low=1e-4, high=1
+    )
+    steps: int = parameter(60, "how many training steps are taken", low=1, high=10_000)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.alphabet is not None:
+            object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
+        if isinstance(self.alphabet, tuple) and len(self.alphabet) > MOST_LABELS:
+            raise ParameterError(
+                f"sequence can learn at most {MOST_LABELS:,} activities, not {len(self.alphabet):,}"
+            )
+        if self.case_budget.delta < LEAST_DELTA:
+            raise ParameterError(
+                f"each case would have {self.case_budget}, too little to learn from: raise delta, "
+                "or allow fewer cases per individual"
+            )
+
+    def _plans(self, budget: Budget) -> dict[str, Plan]:
+        rate = Fraction(self.sampling_rate).limit_denominator(1_000_000)
+        wanted = {NETWORK: _plan(NETWORK, rate, self.steps), SIZE: _plan(SIZE)}
+        if self.alphabet is None:
+            wanted[ACTIVITIES] = _plan(ACTIVITIES)
+        share = self._training_share(budget)
+        plans = fitted(share.epsilon, share.delta, tuple(wanted.values()))
+        return dict(zip(wanted, plans, strict=True))
+
+    def _training_share(self, budget: Budget) -> Budget:
+        return budget if self.alphabet is not None else budget.share(1, 1 - UNSEEN)
+
+    @property
+    def training_budget(self) -> Budget:
+        """The part of a case's budget that the noisy steps have."""
+        return self._training_share(self.case_budget)
+
+    @property
+    def finding(self) -> Finding:
+        """How activities are found."""
+        chance = self.case_budget.share(0, UNSEEN).delta
+        return Finding(self.plans[ACTIVITIES].noise_multiplier, chance, MOST_LABELS)
+
+    def _guarantee(self, budget: Budget) -> Guarantee:
+        training = self._training_share(budget)
+        steps = "number of cases and training"
+        if self.alphabet is not None:
+            status, conditions = alphabet_status(self.alphabet)
+            parts: tuple[Part, ...] = (Part(steps, training.epsilon, training.delta),)
+        else:
+            status, conditions = "proved", ()
+            parts = (
+                Part(f"activities, {steps}", training.epsilon, training.delta),
+                Part("naming an activity of one case", 0.0, budget.share(0, UNSEEN).delta),
+            )
+        return Guarantee(
+            status=status,
+            claimed=budget,
+            holds=budget,
+            reason="A case moves the noisy number of cases by one and the sum of gradients of "
+            "each noisy training step by at most the clip, exactly, in integers"
+            + (
+                "; activities are named only if their noisy count hides any one case."
+                if self.alphabet is None
+                else "."
+            ),
+            conditions=conditions,
+            parts=parts,
+            composition="Rényi divergences of all noisy steps together",
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        notes = ["every case is written anew, activity by activity"]
+        if self.alphabet is None:
+            least = math.ceil(self.finding.threshold)
+            notes.append(f"activities with a noisy count below {least:,} are left out")
+        return tuple(notes)
+
+    def check(self, log: EventLog) -> None:
+        """Refuse before anything is spent; see the base class."""
+        super().check(log)
+        if isinstance(self.alphabet, str) and len(log.variants.activities) > MOST_LABELS:
+            raise LogError(f"sequence can learn at most {MOST_LABELS:,} activities; name fewer")
+
+    def advice(self, log: EventLog) -> list[str]:
+        """Warnings for the holder of the log; see the base class."""
+        found = super().advice(log) + outside_advice(log.variants, self.alphabet)
+        longer = log.variants.counts[log.variants.lengths > self.max_length].sum()
+        if longer > 0.05 * log.cases:
+            found.append(
+                f"{longer / log.cases:.0%} of the cases are longer than max_length = "
+                f"{self.max_length} and are cut; a larger one takes longer to train"
+            )
+        return found
+
+    def _train(self, log: EventLog, source: Randomness, watch: Watch) -> State:
+        from discreet.mechanisms.sequence.training import trained
+
+        saved = watch.resumed()
+        facts = self._begin(log.variants, source) if saved is None else saved.facts
+        seen = seen_through(log.variants, tuple(facts["activities"]), self.max_length)
+        return trained(seen, facts, self.plans[NETWORK], source, watch, saved)
+
+    def _begin(self, log: Variants, source: Randomness) -> dict[str, Any]:
+        """The activities and the number of cases."""
+        if self.alphabet is None:
+            labels = self.finding.of(log, source) or (UNDISCLOSED,)
+        else:
+            labels = labels_of(self.alphabet, log) or (UNDISCLOSED,)
+        seen = seen_through(log, labels, self.max_length)
+        size = noisy_size(seen, self.plans[SIZE].noise_multiplier, source)
+        cases = size if self.cases is None else max(1, self.cases)
+        return {"activities": list(labels), "cases": cases, "trained_on": size}
+
+    def _generate(self, model: State, cases: int, source: Randomness) -> Variants:
+        from discreet.mechanisms.sequence.network import written
+
+        labels = tuple(model.facts["activities"])
+        longest = 1 if labels == (UNDISCLOSED,) else self.max_length
+        codes, lengths = written(model.tensors, len(labels), WIDTH, longest, cases, source)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return Variants.of_cases(labels, codes.astype(np.int32), offsets)[0].trimmed()
+
+    def _check_model(self, model: State) -> None:
+        labels = model.facts["activities"]
+        if (
+            not isinstance(labels, list)
+            or not 1 <= len(labels) <= MOST_LABELS
+            or not all(isinstance(label, str) for label in labels)
+            or sorted(set(labels)) != labels
+        ):
+            raise ValueError("its list of activities is malformed")
+        from discreet.training.model import check_shapes
+
+        sizes = layer_sizes(len(labels))
+        check_shapes(model.tensors, {name: (out, n + 1) for name, (n, out) in sizes.items()})
+
+
+def _plan(name: str, rate: Fraction = Fraction(1), steps: int = 1) -> Plan:
+    """Steps whose noise is in proportion to their share; not yet fitted to a budget."""
+    return Plan(rate, steps, float(rate) * math.sqrt(steps / SHARES[name]))

@@ -1,0 +1,95 @@
+"""What is read of the log: which activities, how many cases, and each case through them.
+
+What the noisy answers cost is given by the caller and proved in `mechanism.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+
+import numpy as np
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.parts.alphabet import projected
+from discreet.mechanisms.parts.contributions import Contributions
+from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.privacy.noise import discrete_gaussian
+from discreet.privacy.randomness import Randomness
+
+PER_CASE = 64
+"""Activities of a case that may be found through it."""
+BOUND = 6
+"""The largest squared norm of a case's part in the counts of activities."""
+UNDISCLOSED = "(undisclosed)"
+"""The one event of every case, where no activity could be found."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A private search for the activities of a log."""
+
+    noise_multiplier: float
+    chance: float
+    """How likely an activity that only one case has may be named, at most."""
+    most: int
+    """How many are named, at most."""
+
+    @property
+    def noise(self) -> CountNoise:
+        """Noise of the number of cases that have an activity."""
+        return CountNoise("gaussian", Fraction(self.noise_multiplier) ** 2 * BOUND)
+
+    @property
+    def threshold(self) -> float:
+        """A count that activities of a single case pass with `chance` at most, all together.
+
+        Such an activity counts 1 at most, and a case has at most PER_CASE of them. Discrete
+        Gaussian noise reaches x no more likely than continuous noise reaches x less one step of
+        the grid, which is 1 at most.
+        """
+        spread = -NormalDist().inv_cdf(self.chance / PER_CASE) * self.noise.deviation
+        return (2 + spread) * (1 + 1e-6)
+
+    def of(self, log: Variants, source: Randomness) -> tuple[str, ...]:
+        """The activities whose noisy count passes; of each case the first PER_CASE count.
+
+        Only activities that some case counts towards may pass at all: a case with very many of
+        its own adds no further chances.
+        """
+        owner = np.repeat(np.arange(len(log)), log.lengths)
+        given = Contributions.of(owner, log.codes, len(log.activities))
+        first = np.searchsorted(given.owner, np.arange(len(log)))
+        few = np.arange(len(given.owner)) - first[given.owner] < PER_CASE
+        ones = np.ones(int(few.sum()), dtype=np.int64)
+        given = Contributions(given.owner[few], given.key[few], ones, given.size)
+        counts = given.noisy_counts(log.counts, BOUND, "l2", self.noise, source)
+        eligible = np.zeros(given.size, dtype=np.bool_)
+        eligible[given.key] = True
+        counts[~eligible] = -np.inf
+        largest = np.argsort(-counts, kind="stable")[: self.most]
+        named = np.sort(largest[counts[largest] > self.threshold])
+        return tuple(log.activities[code] for code in named)
+
+
+def noisy_size(log: Variants, noise_multiplier: float, source: Randomness) -> int:
+    """How many cases there are, at least 1."""
+    return max(1, log.cases + int(discrete_gaussian(Fraction(noise_multiplier) ** 2, 1, source)[0]))
+
+
+def seen_through(log: Variants, labels: tuple[str, ...], max_length: int) -> Variants:
+    """Each case on its own: only these activities, cut at the length, dropped if empty.
+
+    Where nothing may be named every case is one undisclosed event.
+    """
+    if labels == (UNDISCLOSED,):
+        return Variants.from_counts([(labels, log.cases)])
+    seen = projected(log, labels)
+    position = np.arange(len(seen.codes)) - np.repeat(seen.offsets[:-1], seen.lengths)
+    lengths = np.minimum(seen.lengths, max_length)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    cut, place = Variants.of_cases(labels, seen.codes[position < max_length], offsets)
+    counts = np.zeros(len(cut), dtype=np.int64)
+    np.add.at(counts, place, seen.counts)
+    return cut.take(np.arange(len(cut)), counts)

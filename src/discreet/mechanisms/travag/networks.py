@@ -1,0 +1,116 @@
+"""The four networks, and how cases are generated from two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from discreet.mechanisms.generative import State
+from discreet.mechanisms.parts.dictionary import Dictionary
+from discreet.mechanisms.travag.mechanism import LATENT
+from discreet.privacy.randomness import Integers, Randomness
+from discreet.training.sgd import Steps, Weights, normals, plain, uniforms
+
+AT_ONCE = 8192
+"""Cases that are generated together."""
+LEAK = 0.3
+
+Apply = Callable[[str, Tensor], Tensor]
+"""A linear map by its name: `Recorder` while training, `plain` else."""
+
+
+def encode(apply: Apply, cases: Tensor) -> Tensor:
+    """Compress cases."""
+    return torch.tanh(apply("last", torch.tanh(apply("first", cases))))
+
+
+def decode(apply: Apply, latent: Tensor) -> Tensor:
+    """Log-odds of each column."""
+    return apply("last", torch.tanh(apply("first", latent)))
+
+
+def generate(apply: Apply, noise: Tensor) -> Tensor:
+    """Compressed cases of noise: each layer adds to its input."""
+    hidden = noise + torch.tanh(apply("first", noise))
+    hidden = hidden + torch.tanh(apply("second", hidden))
+    return torch.tanh(apply("last", hidden))
+
+
+def discriminate(apply: Apply, cases: Tensor) -> Tensor:
+    """A number for each case, higher for real ones."""
+    hidden = torch.nn.functional.leaky_relu(apply("first", cases), LEAK)
+    hidden = torch.nn.functional.leaky_relu(apply("second", hidden), LEAK)
+    return apply("last", hidden)[..., 0]
+
+
+def columns_of(
+    tensors: Mapping[str, Any], columns: Dictionary, cases: int, strict: bool, source: Randomness
+) -> Integers:
+    """Columns of so many cases of a trained model; never the one that stands for others.
+
+    strict draws a column by the decoder's odds; published takes the likeliest, as the paper does.
+    """
+    generator, decoder = (
+        partial(plain, _weights(tensors, name)) for name in ("generator", "decoder")
+    )
+    shown = len(columns.variants)
+    found = [np.zeros(0, dtype=np.int64)]
+    with torch.no_grad():
+        for begin in range(0, cases, AT_ONCE):
+            noise = normals((min(AT_ONCE, cases - begin), LATENT), source)
+            odds = decode(decoder, generate(generator, noise))[:, :shown]
+            if strict:
+                reached = odds.double().softmax(1).cumsum(1)
+                drawn = uniforms((len(odds), 1), source) * reached[:, -1:]
+                chosen = (reached < drawn).sum(1)
+            else:
+                chosen = odds.argmax(1)
+            found.append(chosen.numpy())
+    return np.concatenate(found)
+
+
+def _weights(tensors: Mapping[str, Any], network: str) -> Weights:
+    return {
+        name.removeprefix(network + "/"): torch.tensor(array, dtype=torch.float32)
+        for name, array in tensors.items()
+        if name.startswith(network + "/")
+    }
+
+
+def kept(networks: Mapping[str, Steps], facts: dict[str, Any]) -> State:
+    """Training under way, for a checkpoint."""
+    tensors = {
+        f"{network}/{name}": value.numpy()
+        for network, steps in networks.items()
+        for name, value in steps.state().items()
+    }
+    return State(tensors, facts)
+
+
+def resume(networks: Mapping[str, Steps], saved: State) -> None:
+    """Go on from what `kept` kept."""
+    for network, steps in networks.items():
+        prefix = network + "/"
+        steps.restore(
+            {
+                name.removeprefix(prefix): array
+                for name, array in saved.tensors.items()
+                if name.startswith(prefix)
+            }
+        )
+
+
+def model_of(generator: Weights, decoder: Weights, facts: dict[str, Any]) -> State:
+    """What is needed to generate."""
+    networks = {"generator": generator, "decoder": decoder}
+    tensors = {
+        f"{network}/{name}": weight.numpy().copy()
+        for network, weights in networks.items()
+        for name, weight in weights.items()
+    }
+    return State(tensors, facts)

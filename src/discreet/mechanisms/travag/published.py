@@ -1,0 +1,159 @@
+"""Training as in the paper: autoencoder with a noisy decoder, then a GAN with a noisy critic."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from discreet.mechanisms.generative import State, Watch
+from discreet.mechanisms.travag.mechanism import (
+    DECODER,
+    DISCRIMINATOR,
+    LATENT,
+    decoder_sizes,
+    discriminator_sizes,
+    encoder_sizes,
+    generator_sizes,
+)
+from discreet.mechanisms.travag.networks import (
+    decode,
+    discriminate,
+    encode,
+    generate,
+    kept,
+    model_of,
+    resume,
+)
+from discreet.privacy.randomness import Integers, Randomness
+from discreet.training.sgd import PrivateSteps, Recorder, Steps, fresh_weights, normals, plain
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.travag.mechanism import TraVaG
+
+RATE = 0.005
+DECODER_CLIP, DISCRIMINATOR_CLIP = 0.012, 0.022
+WEIGHT_BOUND = 0.1
+"""Of the critic, which keeps it Lipschitz; the paper does not name its bound."""
+
+
+class Training:
+    """The four networks of one training."""
+
+    def __init__(self, mechanism: TraVaG, counts: Integers, size: int, source: Randomness) -> None:
+        columns = len(counts)
+        self.plans = mechanism.plans
+        self.source = source
+        self.column_of = np.repeat(np.arange(columns), counts)
+        self.columns = columns
+        self.expected = size * float(self.plans[DECODER].sampling_rate)
+        adam = partial(torch.optim.Adam, lr=RATE)
+        rmsprop = partial(torch.optim.RMSprop, lr=RATE, alpha=0.99)
+        self.encoder = Steps(fresh_weights(encoder_sizes(columns), source), adam)
+        self.generator = Steps(fresh_weights(generator_sizes(), source), rmsprop)
+        self.decoder = PrivateSteps(
+            fresh_weights(decoder_sizes(columns), source),
+            self.plans[DECODER],
+            clip=DECODER_CLIP,
+            expected_cases=self.expected,
+            optimiser=adam,
+            source=source,
+        )
+        self.discriminator = PrivateSteps(
+            fresh_weights(discriminator_sizes(columns), source),
+            self.plans[DISCRIMINATOR],
+            clip=DISCRIMINATOR_CLIP,
+            expected_cases=self.expected,
+            optimiser=rmsprop,
+            source=source,
+        )
+
+    @property
+    def networks(self) -> dict[str, Steps]:
+        """All of them by name."""
+        return {
+            "encoder": self.encoder,
+            "generator": self.generator,
+            DECODER: self.decoder,
+            DISCRIMINATOR: self.discriminator,
+        }
+
+    def compress(self) -> float:
+        """One step of the autoencoder, binary cross-entropy; returns the raw loss."""
+        cases = self._sample(self.decoder)
+        if len(cases) == 0:
+            self.decoder.step(None)
+            return math.nan
+        leaves = self.encoder.leaves()
+        run = Recorder(self.decoder.weights)
+        odds = decode(run, encode(partial(plain, leaves), cases))
+        each = torch.nn.functional.binary_cross_entropy_with_logits(odds, cases, reduction="none")
+        loss = each.mean(1).sum()
+        mean = torch.autograd.grad(loss / len(cases), list(leaves.values()), retain_graph=True)
+        self.encoder.apply(dict(zip(leaves, mean, strict=True)))
+        self.decoder.step(run.factors(loss))
+        return float(loss.detach()) / len(cases)
+
+    def criticise(self) -> float:
+        """One step of the discriminator: real cases against as many generated ones."""
+        cases = self._sample(self.discriminator)
+        if len(cases) == 0:
+            self.discriminator.step(None)
+            return math.nan
+        with torch.no_grad():
+            fakes = self._fakes(partial(plain, self.generator.weights), len(cases))
+        run = Recorder(self.discriminator.weights)
+        scores = discriminate(run, torch.stack([cases, fakes], dim=1))
+        loss = (scores[:, 1] - scores[:, 0]).sum()
+        self.discriminator.step(run.factors(loss))
+        for weight in self.discriminator.weights.values():
+            weight.clamp_(-WEIGHT_BOUND, WEIGHT_BOUND)
+        return float(loss.detach()) / len(cases)
+
+    def imitate(self) -> None:
+        """One step of the generator."""
+        leaves = self.generator.leaves()
+        fakes = self._fakes(partial(plain, leaves), max(1, round(self.expected)))
+        scores = discriminate(partial(plain, self.discriminator.weights), fakes)
+        found = torch.autograd.grad(-scores.mean(), list(leaves.values()))
+        self.generator.apply(dict(zip(leaves, found, strict=True)))
+
+    def _fakes(self, generator: partial[Tensor], cases: int) -> Tensor:
+        latent = generate(generator, normals((cases, LATENT), self.source))
+        return torch.sigmoid(decode(partial(plain, self.decoder.weights), latent))
+
+    def _sample(self, steps: PrivateSteps) -> Tensor:
+        chosen = self.column_of[steps.sample(len(self.column_of))]
+        cases = torch.zeros(len(chosen), self.columns)
+        cases[np.arange(len(chosen)), chosen] = 1
+        return cases
+
+
+def trained(
+    mechanism: TraVaG,
+    counts: Integers,
+    facts: dict[str, Any],
+    source: Randomness,
+    watch: Watch,
+    saved: State | None,
+) -> State:
+    """Take all planned steps of both phases, going on from `saved`."""
+    run = Training(mechanism, counts, facts["trained_on"], source)
+    if saved is not None:
+        resume(run.networks, saved)
+    save = partial(kept, run.networks, facts)
+    for name, steps, one in (
+        (DECODER, run.decoder, run.compress),
+        (DISCRIMINATOR, run.discriminator, run.criticise),
+    ):
+        watch.step(name, steps.taken, steps.plan.steps, math.nan, save)
+        while steps.left:
+            loss = one()
+            if name == DISCRIMINATOR and steps.taken % mechanism.discriminator_steps == 0:
+                run.imitate()
+            watch.step(name, steps.taken, steps.plan.steps, loss, save)
+    return model_of(run.generator.weights, run.decoder.weights, facts)

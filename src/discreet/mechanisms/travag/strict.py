@@ -1,0 +1,198 @@
+"""Training that is private throughout: only the discriminator sees data, by noisy steps."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from discreet.mechanisms.generative import State, Watch
+from discreet.mechanisms.travag.mechanism import (
+    DISCRIMINATOR,
+    LATENT,
+    decoder_sizes,
+    discriminator_sizes,
+    encoder_sizes,
+    generator_sizes,
+)
+from discreet.mechanisms.travag.networks import (
+    decode,
+    discriminate,
+    encode,
+    generate,
+    kept,
+    model_of,
+    resume,
+)
+from discreet.privacy.randomness import Integers, Randomness
+from discreet.training.clipping import clipped_sum
+from discreet.training.sgd import (
+    PrivateSteps,
+    Recorder,
+    Steps,
+    Weights,
+    calm_rate,
+    fresh_weights,
+    normals,
+    plain,
+)
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.travag.mechanism import TraVaG
+
+CLIP = 1.0
+DRIFT, PUBLIC_DRIFT = 0.05, 0.3
+"""How far all the noise may move a weight of the discriminator."""
+FASTEST = 10.0
+"""Learning rates of the discriminator's steps together are at most this."""
+WEIGHT_BOUND = 1.0
+"""Of the discriminator, which keeps it Lipschitz."""
+FORGOTTEN = 0.3
+"""Share of its last weights that the discriminator loses at each step, so that it looks at what
+is wrong now; without it the two chase each other in circles."""
+RATE, PUBLIC_RATE = 0.03, 3.0
+"""The generator's: a start made of noisy counts is worth keeping, an even one is not."""
+GENERATED = 512
+"""Cases on which the generator's side of the game is computed."""
+COMPRESSING, STARTING = 100, 30
+"""Steps of the autoencoder and of the generator's start; they read no case."""
+
+
+def trained(
+    mechanism: TraVaG,
+    counts: Integers,
+    facts: dict[str, Any],
+    source: Randomness,
+    watch: Watch,
+    saved: State | None,
+) -> State:
+    """Take all planned steps, going on from `saved`."""
+    run = Game(mechanism, counts, facts, source)
+    if saved is None:
+        run.begin(torch.tensor(facts["start"], dtype=torch.float64))
+    else:
+        resume(run.networks, saved)
+    save = partial(kept, run.networks, facts)
+    steps = run.discriminator
+    watch.step(DISCRIMINATOR, steps.taken, steps.plan.steps, math.nan, save)
+    while steps.left:
+        loss = run.step()
+        watch.step(DISCRIMINATOR, steps.taken, steps.plan.steps, loss, save)
+    return model_of(_under("generator", run.average), _under("decoder", run.average), facts)
+
+
+class Game:
+    """A discriminator that sees noisy sums, against a generator that sees the discriminator."""
+
+    def __init__(
+        self, mechanism: TraVaG, counts: Integers, facts: dict[str, Any], source: Randomness
+    ) -> None:
+        self.counts, self.source = counts, source
+        self.columns = torch.eye(len(counts))
+        plan = mechanism.plans[DISCRIMINATOR]
+        expected = facts["trained_on"] * float(plan.sampling_rate)
+        known = mechanism.dictionary is None
+        drift, self.speed = (DRIFT, RATE) if known else (PUBLIC_DRIFT, PUBLIC_RATE)
+        rate = calm_rate(plan, CLIP, expected, drift, FASTEST)
+        sizes = {"generator": generator_sizes(), "decoder": decoder_sizes(len(counts))}
+        layers = {
+            f"{network}/{name}": size
+            for network, found in sizes.items()
+            for name, size in found.items()
+        }
+        self.generator = Steps(fresh_weights(layers, source), partial(torch.optim.SGD, lr=0.0))
+        self.averaged = Steps(
+            {name: weight.clone() for name, weight in self.generator.weights.items()},
+            partial(torch.optim.SGD, lr=0.0),
+        )
+        weights = fresh_weights(discriminator_sizes(len(counts)), source)
+        weights["first"] *= len(counts) ** 0.5  # of a unit vector's entries only one counts
+        weights["last"].zero_()
+        self.discriminator = PrivateSteps(
+            weights,
+            plan,
+            clip=CLIP,
+            expected_cases=expected,
+            optimiser=partial(torch.optim.SGD, lr=rate),
+            source=source,
+        )
+
+    @property
+    def average(self) -> Weights:
+        """The mean of the generator's and decoder's weights over the second half of the game."""
+        return self.averaged.weights
+
+    @property
+    def networks(self) -> dict[str, Steps]:
+        """What a checkpoint keeps."""
+        return {
+            "generator": self.generator,
+            "average": self.averaged,
+            DISCRIMINATOR: self.discriminator,
+        }
+
+    def begin(self, start: Tensor) -> None:
+        """Learn to compress the columns, then meet the frequencies that are known; no data."""
+        columns = self.columns
+        encoder = fresh_weights(encoder_sizes(len(columns)), self.source)
+        decoder = _under("decoder", self.generator.weights)
+        both = [weight.requires_grad_() for weight in (*encoder.values(), *decoder.values())]
+        adam = torch.optim.Adam(both, lr=0.005)
+        for _ in range(COMPRESSING):
+            adam.zero_grad()
+            odds = decode(partial(plain, decoder), encode(partial(plain, encoder), columns))
+            torch.autograd.backward(
+                torch.nn.functional.cross_entropy(odds, torch.arange(len(columns)))
+            )
+            adam.step()
+        for weight in both:
+            weight.requires_grad_(False)
+        wanted = start / start.sum()
+        bias = decoder["last"][:, -1]
+        with torch.no_grad():
+            for _ in range(STARTING):
+                bias += (wanted.log() - self.chances(self.generator.weights).log()).to(bias.dtype)
+        for name, weight in self.generator.weights.items():
+            self.average[name].copy_(weight)
+
+    def chances(self, weights: Weights) -> Tensor:
+        """How often each column is generated."""
+        noise = normals((GENERATED, LATENT), self.source)
+        latent = generate(partial(plain, _under("generator", weights)), noise)
+        return (
+            decode(partial(plain, _under("decoder", weights)), latent).double().softmax(1).mean(0)
+        )
+
+    def step(self) -> float:
+        """One step of each; returns how far the discriminator tells real from generated, raw."""
+        sampled = self.discriminator.sample_counts(self.counts)
+        run = Recorder(self.discriminator.weights)
+        scores = discriminate(run, self.columns)
+        real = run.factors(-scores.sum())
+        chances = self.chances(self.generator.weights)
+        fake = clipped_sum([real[name] for name in self.discriminator.weights], CLIP, -chances)
+        public = dict(zip(self.discriminator.weights, fake, strict=True))
+        self.discriminator.step(real, sampled, public)
+        last = self.discriminator.weights["last"]
+        last.clamp_(-WEIGHT_BOUND, WEIGHT_BOUND)
+        fresh = discriminate(partial(plain, self.discriminator.weights), self.columns)
+        last *= 1 - FORGOTTEN
+        self.generator.weights["decoder/last"][:, -1] += self.speed * (fresh - fresh.mean())
+        share = 1 / max(1, self.discriminator.taken - self.discriminator.plan.steps // 2)
+        for name, weight in self.generator.weights.items():
+            self.average[name].lerp_(weight, share)
+        scores = fresh.double()
+        mean = float(scores @ torch.from_numpy(sampled).double()) / max(1, int(sampled.sum()))
+        return float(chances @ scores) - mean
+
+
+def _under(network: str, weights: Weights) -> Weights:
+    prefix = network + "/"
+    return {
+        name.removeprefix(prefix): weight
+        for name, weight in weights.items()
+        if name.startswith(prefix)
+    }

@@ -1,0 +1,1 @@
+"""Training by differentially private gradient descent; modules here load torch only when used."""
