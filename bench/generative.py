@@ -26,7 +26,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.training.accounting import Plan
 from discreet.training.sgd import PrivateSteps, fresh_weights
 
-RATES = (Fraction(1, 16), Fraction(1, 4), Fraction(1, 2))
+RATES = (Fraction(1, 4), Fraction(1, 16), Fraction(1, 2))
 NOISE = 2.0
 PAPER_SECONDS = 406.0
 """The authors' time to sample a log of the size of Sepsis on a processor."""

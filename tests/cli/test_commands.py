@@ -124,7 +124,7 @@ def test_mechanisms_are_listed_and_shown(folder: Path) -> None:
         (["release", "log.xes", "-o", "none/out.xes"], "no folder"),
         (["release", "log.xes", "-o", "out.xes", "--epsilon", "0"], "epsilon must be"),
         (["release", "log.xes", "-o", "out.xes", "-m", "travaas"], "did you mean 'travas'"),
-        (["release", "log.xes", "-o", "out.xes", "--runs", "2"], "travas has no parameter"),
+        (["release", "log.xes", "-o", "out.xes", "--runs", "2"], "headtail has no parameter"),
         (["release", "log.xes", "-o", "out.xes", "--cases-per-individual", "2"], "--individual"),
         (["sample", "hospitals", "-o", "out.xes"], "hospital"),
         (["sample", "hospital", "--cases", "0", "-o", "out.xes"], "at least one case"),

@@ -34,7 +34,7 @@ class Effort:
 
 
 QUICK = Effort(runs=20_000, seconds=0.5, fewest=60)
-FULL = Effort(runs=100_000, seconds=4.0)
+FULL = Effort(runs=100_000, seconds=2.5)
 
 
 def batched(mechanism: Mechanism) -> bool:

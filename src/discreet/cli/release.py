@@ -25,7 +25,7 @@ def release(
     ],
     mechanism: Annotated[
         str, typer.Option("--mechanism", "-m", help="See `discreet mechanisms`.")
-    ] = "travas",
+    ] = "headtail",
     insecure_seed: Annotated[
         int | None,
         typer.Option(help="Repeatable noise for tests. The release is then NOT private."),

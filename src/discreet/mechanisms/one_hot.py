@@ -37,7 +37,7 @@ PAPER = (
 DICTIONARY_SHARE, DICTIONARY_DELTA = 0.8, 0.5
 """What finding the dictionary takes of epsilon and of delta."""
 
-STRICT_RATE, PUBLISHED_RATE = 1 / 4, 1 / 16
+SAMPLING_RATE = Fraction(1, 4)
 EPOCHS = 10
 
 SIZE = "number of cases"
@@ -74,7 +74,7 @@ class OneHot(Generative):
     dictionary: tuple[tuple[str, ...], ...] | str | None = dictionary_parameter()
     sampling_rate: float | None = parameter(
         None,
-        "the chance of each case to be in a training step; by default 1/4, published 1/16",
+        "the chance of each case to be in a training step; by default 1/4",
         low=1e-4,
         high=1,
     )
@@ -101,8 +101,7 @@ class OneHot(Generative):
     @property
     def _rate(self) -> Fraction:
         """The sampling rate, exactly as it is drawn."""
-        usual = STRICT_RATE if self.fidelity == "strict" else PUBLISHED_RATE
-        return Fraction(self.sampling_rate or usual).limit_denominator(1 << 20)
+        return Fraction(self.sampling_rate or SAMPLING_RATE).limit_denominator(1 << 20)
 
     @property
     def planned_steps(self) -> int:

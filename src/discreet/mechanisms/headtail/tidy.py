@@ -22,7 +22,7 @@ WORTH = 0.8
 NOISE = 0.2
 """The share of rare behaviour that the reader's miner leaves out."""
 
-LANGUAGES = (0.05, 0.2)
+LANGUAGES = (0.05, 0.1, 0.2, 0.3, 0.4)
 """Models of the release, by the share of rare behaviour they leave out, that sequences may have to
 fit."""
 
