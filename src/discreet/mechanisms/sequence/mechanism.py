@@ -81,6 +81,10 @@ class Sequence(Generative):
 
     Widths, rates, steps and starting weights are public constants, chosen on public logs; the
     divisor of the gradients is computed from the noisy number of cases.
+
+    Left to the machine: that what a matrix product computes for one row does not depend on the
+    rows beside it. Rows stand in blocks of fixed shape, in double precision, so a difference
+    would have to be in the last bits and at the edge of a rounding step (`training/clipping.py`).
     """
 
     name: ClassVar[str] = "sequence"
