@@ -188,16 +188,17 @@ def test_copies_divide_epsilon() -> None:
     """The noise of a case grows with its copies: scale · number of instances."""
     log = log_of(["ab"] * 3, step=1000 * HOUR)
     runs = [publish(log, 0.2, 0.1, Randomness.seeded(seed)) for seed in range(600)]
-    ratio = []
+    ratio, chances = [], []
+    epsilon = float(published_epsilon(1.0, 0.2, 3))
     for run in runs:
         copies = np.bincount(run.origin, minlength=3)[run.origin]
         away = run.times[1::2] - run.times[::2] - 1000 * HOUR
         ratio += (np.abs(away) / copies).tolist()
         assert (copies >= 1).all()
-    # |t + noise| folds at −t, so compare the share of small noise, which folding leaves alone
-    epsilon = float(published_epsilon(1.0, 0.2, 3))
-    share = np.mean(np.array(ratio) < 0.05 * 1000 * HOUR)
-    expected = 1 - math.exp(-0.05 * epsilon)
+        # |t + copies · noise| is near t if the noise is near 0, or near −2t / copies
+        folded = np.exp(-epsilon * 2 / copies) * math.sinh(0.05 * epsilon)
+        chances += (1 - math.exp(-0.05 * epsilon) + folded).tolist()
+    share, expected = np.mean(np.array(ratio) < 0.05 * 1000 * HOUR), np.mean(chances)
     assert abs(share - expected) < 5.5 * math.sqrt(expected / len(ratio))
 
 
