@@ -35,6 +35,9 @@ LEFT_OUT: tuple[float, ...] = (0.0, 0.2, 0.5)
 VISIBLE = 0.25
 """What a case adds at least to each of its pairs, unless it has very many of them."""
 
+CERTAIN = 16.0
+"""Deviations that noise hardly ever reaches, for where such a threshold costs nothing."""
+
 EMPTY = 8
 """Deviations beyond which cases without any activity of the alphabet are taken for real: noise
 alone would else make a whole tree optional."""
@@ -102,7 +105,7 @@ def candidates(
     thresholds, shares = THRESHOLDS, RARE
     miners = [Miner(most=most) for most in LEFT_OUT]
     if THRESHOLDS[-1] * deviation <= VISIBLE:
-        thresholds, shares = THRESHOLDS[-1:], (0.0,)
+        thresholds, shares = (min(CERTAIN, VISIBLE / deviation),), (0.0,)
         miners = [Miner(most=0.0, sure=sure) for sure in (True, False)]
     for threshold in thresholds:
         graph = Graph.from_square(labels, np.where(noisy > threshold * deviation, noisy, 0))
