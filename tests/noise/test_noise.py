@@ -1,7 +1,7 @@
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.privacy.noise import (
+    CHUNK,
     TABLE_BITS,
     Categorical,
     Inversion,
     _coin,
     _digits,
+    _gaussian,
+    _geometric_below,
     _half_gaussian,
     _sign,
     bernoulli_exp,
@@ -155,11 +158,28 @@ def test_digit_tables_enclose_their_distribution(x):
 @pytest.mark.parametrize("x", [Fraction(1, 2 * 32**2), Fraction(1, 200), Fraction(1, 2), 500])
 def test_half_gaussian_tables_enclose_the_distribution(x):
     table = _half_gaussian(Fraction(x))
+    shares = half_gaussian_shares(Fraction(x), 3 * len(table._lower))
+    assert_thresholds(table, shares[: len(table._lower) - 1])
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 2 * 15**2), Fraction(1, 2), 500])
+def test_gaussian_tables_enclose_the_distribution(x):
+    table = _gaussian(Fraction(x))
     with localcontext() as context:
         context.prec = 120
-        weights = [exp_decimal(-Fraction(x) * n * n) for n in range(3 * len(table._lower))]
+        places = range(3 * len(table._lower))
+        weights = [exp_decimal(-Fraction(x) * ((n + 1) // 2) ** 2) for n in places]
         shares = [part / sum(weights) for part in accumulate(weights)]
         assert_thresholds(table, shares[: len(table._lower) - 1])
+
+
+def half_gaussian_shares(x, blocks):
+    """What is sure of a block, then what is doubtful."""
+    with localcontext() as context:
+        context.prec = 250
+        tops = [exp_decimal(-x * n * n, 250) for n in range(blocks + 1)]
+        weights = [w for before, after in pairwise(tops) for w in (after, before - after)]
+        return [part / sum(weights) for part in accumulate(weights)]
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 10**18), Fraction(1, 3), 1, 30, 1000])
@@ -220,11 +240,10 @@ def test_the_tail_of_a_geometric_is_reached(x):
 
 def test_the_tail_of_a_gaussian_is_reached():
     table = _half_gaussian(Fraction(1, 2))
-    weights = [exp_decimal(-Fraction(n * n, 2)) for n in range(60)]
     with localcontext() as context:
-        context.prec = 120
+        context.prec = 250
         uniform = 1 - Decimal(2) ** -128
-        shares = [part / sum(weights) for part in accumulate(weights)]
+        shares = half_gaussian_shares(Fraction(1, 2), 60)
     expected = sum(share <= uniform for share in shares)
     assert expected > len(table._lower) - 1
     assert table.draw(1, Scripted(LAST, LAST, 0, 0, 0)).tolist() == [expected]
@@ -259,7 +278,7 @@ def test_a_laplace_scale_wrong_by_three_percent_is_noticed(scale):
         assert laplace_misfit(draws, scale) < FALSE_ALARM
 
 
-@pytest.mark.parametrize("sigma", [0.4, 1, 10, 127, 128, 1000])
+@pytest.mark.parametrize("sigma", [0.4, 1, 10, 15, 16, 127, 128, 1000])
 def test_gaussian_has_its_distribution(sigma):
     draws = discrete_gaussian(Fraction(sigma) ** 2, DRAWS, SYSTEM)
     assert gaussian_misfit(draws, sigma) > FALSE_ALARM
@@ -270,6 +289,30 @@ def test_a_gaussian_scale_wrong_by_three_percent_is_noticed(sigma):
     for wrong in (Fraction(97, 100), Fraction(103, 100)):
         draws = discrete_gaussian((sigma * wrong) ** 2, DRAWS, SYSTEM)
         assert gaussian_misfit(draws, sigma) < FALSE_ALARM
+
+
+def test_many_gaussians_have_their_distribution():
+    """Large draws take their words and their pieces another way."""
+    for sigma in (1, 300, 2**20):
+        draws = discrete_gaussian(sigma**2, 3 * CHUNK + 5, SYSTEM)
+        assert gaussian_misfit(draws, sigma) > FALSE_ALARM
+        assert draws.size == 3 * CHUNK + 5
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 3), Fraction(1, 1000), 2])
+def test_geometric_variables_below_bounds_of_their_own(x):
+    bounds = np.repeat([1, 2, 7, 40], 20_000)
+    draws = _geometric_below(Fraction(x), bounds, SYSTEM)
+    for bound in (1, 2, 7, 40):
+        found = np.bincount(draws[bounds == bound], minlength=bound)
+        assert found.size == bound
+        expected = np.exp(-float(x) * np.arange(bound))
+        expected *= 20_000 / expected.sum()
+        usual = expected >= 20
+        cells = [*found[usual], found[~usual].sum()], [*expected[usual], expected[~usual].sum()]
+        pairs = [(o, e) for o, e in zip(*cells, strict=True) if e]
+        if len(pairs) > 1:
+            assert stats.chisquare(*zip(*pairs, strict=True)).pvalue > FALSE_ALARM
 
 
 def test_neighbouring_integers_differ_as_they_should():

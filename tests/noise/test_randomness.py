@@ -72,6 +72,19 @@ def test_integers_redraw_the_incomplete_run():
     assert scripted(2**64 - 2, 2**64 - 1, 5).integers(3, 2).tolist() == [2, 2]
 
 
+def test_integers_below_bounds_of_their_own():
+    assert scripted(2**64 - 2, 2**64 - 1, 2**64 - 1, 5).integers(
+        np.array([3, 2, 3]), 3
+    ).tolist() == [2, 1, 2]
+    bounds = np.repeat([1, 3, 2**63 - 1], 30_000)
+    draws = Randomness.system().integers(bounds, bounds.size)
+    assert (draws < bounds).all()
+    counts = np.bincount(draws[bounds == 3])
+    assert stats.chisquare(counts).pvalue > FALSE_ALARM
+    with pytest.raises(ValueError, match="bound"):
+        Randomness.system().integers(np.array([1, 0]), 2)
+
+
 def test_permutations_are_uniform():
     source = Randomness.system()
     counts = Counter(tuple(source.permutation(4).tolist()) for _ in range(24_000))

@@ -123,3 +123,37 @@ def test_fresh_weights_read_nothing_but_their_source() -> None:
     assert {name: tuple(w.shape) for name, w in weights.items()} == {"one": (4, 10), "two": (2, 5)}
     assert all(w.abs().max() <= 1 / sizes[name][0] ** 0.5 for name, w in weights.items())
     assert torch.equal(weights["one"], fresh_weights(sizes, Randomness.seeded(1))["one"])
+
+
+def test_noise_drawn_ahead_is_new_in_every_step() -> None:
+    """A large network's noise comes from a thread; every step has its own, of the full size."""
+    private = steps(Plan(Fraction(1, 2), 3, 2.0), size=300)
+    seen = [private.step(None)["map"].numpy().ravel() for _ in private.remaining()]
+    assert len(seen) == 3
+    assert all(stats.kstest(part / (2.0 / 10), "norm").pvalue > 1e-8 for part in seen)
+    assert max(abs(np.corrcoef(seen)[np.triu_indices(3, 1)])) < 6 / 300  # six deviations
+    with pytest.raises(RuntimeError, match="all 3 steps"):
+        private.step(None)
+
+
+def test_a_seed_repeats_large_networks_too() -> None:
+    once, again = [
+        steps(Plan(Fraction(1, 2), 2, 1.0), Randomness.seeded(7), size=300) for _ in range(2)
+    ]
+    for _ in once.remaining():
+        assert torch.equal(once.step(None)["map"], again.step(None)["map"])
+
+
+def test_a_processor_is_left_to_noise_and_given_back() -> None:
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        large = steps(Plan(Fraction(1, 2), 2, 1.0), size=300).remaining()
+        next(large)
+        assert torch.get_num_threads() == 1
+        large.close()
+        small = steps(Plan(Fraction(1, 2), 2, 1.0)).remaining()
+        next(small)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate, islice, repeat
+from itertools import accumulate, islice, pairwise, repeat
 from math import ceil, floor, isqrt
 from operator import index
 
@@ -31,7 +31,7 @@ Booleans = npt.NDArray[np.bool_]
 
 TABLE_BITS = 9
 GUARD = 64
-CHUNK = 1 << 16
+CHUNK = 1 << 15
 """Many draws are made in pieces that stay in the processor's cache."""
 LARGEST_SCALE = 1 << 50
 LARGEST_VARIANCE = 1 << 60
@@ -261,29 +261,61 @@ def truncated_laplace(epsilon: Rational, bound: int, size: int, source: Randomne
 def discrete_gaussian(sigma_squared: Rational, size: int, source: Randomness) -> Integers:
     """Draw integers with P[n] ∝ exp(-n²/(2σ²)).
 
-    Zigzag order 0, -1, 1, -2, 2, … is cut into blocks of `width` magnitudes. A block is drawn by
-    the weight of its smallest magnitude m, a place in it uniformly, and n is kept with probability
-    exp(-(n² - m²)/(2σ²)): an integer number of rounds, each survived with exp(-1/(2σ²)).
+    A small variance has one table. Else zigzag order 0, -1, 1, -2, 2, … is cut into blocks of as
+    many magnitudes, a power of two. A block is drawn by the weight of its smallest magnitude m, a
+    place in it uniformly, and n is kept with probability exp(-(n² - m²)/(2σ²)): if a geometric
+    variable of rate 1/(2σ²) is at least n² - m². Whether it is at least the largest such number
+    of the block, so that every place is kept, is drawn together with the block; the variable
+    itself is needed only where it is not.
     """
     variance = _positive("sigma_squared", sigma_squared)
     if variance > LARGEST_VARIANCE:
         raise ValueError("sigma_squared must be at most 2**60 for 64-bit noise")
     log_width = max(0, isqrt(floor(variance)).bit_length() - 5)
-    width = 1 << log_width
     rate = 1 / (2 * variance)
-    blocks = _half_gaussian(rate * width**2)
+    if log_width == 0:
+        return _unzigzag(_gaussian(rate).draw(size, source))
+    blocks = _half_gaussian(rate * 4**log_width)
+
+    def place(block: Integers) -> Integers:
+        zigzag = short_words(log_width + 1, block.size, source).astype(np.int64)
+        zigzag |= block << log_width + 1
+        return _unzigzag(zigzag)
 
     def propose(missing: int) -> Integers:
-        block = blocks.draw(missing, source)
-        if int(block.max()) >> 12:
-            raise OverflowError("a discrete Gaussian variable exceeds 64 bits")
-        place = short_words(log_width + 1, missing, source).astype(np.int64)
-        zigzag = block << log_width + 1 | place
-        value = zigzag >> 1 ^ -(zigzag & 1)
-        least, magnitude = block << log_width, abs(value)
-        return value[outlasts(rate, (magnitude - least) * (magnitude + least), source)]
+        values, doubtful, in_block = np.empty(missing, np.int64), [], []
+        for begin in range(0, missing, CHUNK):
+            kind = blocks.draw(min(CHUNK, missing - begin), source)
+            block = kind >> 1
+            if int(block.max()) >> 10:
+                raise OverflowError("a discrete Gaussian variable exceeds 64 bits")
+            values[begin : begin + kind.size] = place(block)
+            unsure = np.flatnonzero(kind & 1)
+            doubtful.append(unsure + begin)
+            in_block.append(block[unsure])
+        where, block = np.concatenate(doubtful), np.concatenate(in_block)
+        least, magnitude = block << log_width, abs(values[where])
+        wanted = (magnitude - least) * (magnitude + least)
+        reached = _geometric_below(rate, 2 * block + 1 << 2 * log_width, source) >= wanted
+        return np.delete(values, where[~reached])
 
     return _fill(propose, size)
+
+
+def _unzigzag(places: Integers) -> Integers:
+    """0, 1, 2, 3, 4, … stand for 0, -1, 1, -2, 2, …"""
+    values: Integers = places >> 1 ^ -(places & 1)
+    return values
+
+
+def _geometric_below(x: Fraction, bounds: Integers, source: Randomness) -> Integers:
+    """Draw n with P[n] ∝ exp(-x·n), 0 ≤ n < bound, element by element: uniform, then thinned."""
+    found = np.empty_like(bounds)
+    missing = np.arange(bounds.size)
+    while missing.size:
+        found[missing] = source.integers(bounds[missing], missing.size)
+        missing = missing[~outlasts(x, found[missing], source)]
+    return found
 
 
 def _positive(name: str, value: Rational) -> Fraction:
@@ -306,7 +338,7 @@ def _fill(propose: Callable[[int], Integers], size: int) -> Integers:
     accepted = np.empty(size, np.int64)
     filled = 0
     while filled < size:
-        batch = propose(min(size - filled, CHUNK) if size >= 2 * CHUNK else size - filled)
+        batch = propose(size - filled)
         accepted[filled : filled + batch.size] = batch
         filled += batch.size
     return accepted
@@ -330,10 +362,25 @@ def _squares(x: Fraction, bits: int) -> Weights:
     """Weigh n by exp(-x·n²)."""
     precision = bits + GUARD
     q, q2 = exp_enclosure(-x, precision), exp_enclosure(-2 * x, precision)
-    size = isqrt(ceil(_negligible(bits) / x)) + 1
+    size = isqrt(ceil(_negligible(bits) / x)) + 2
     ratios = (_product(precision, q, power) for power in products(precision, repeat(q2)))
     *weights, last = islice(products(precision, ratios), size + 1)
     return weights, _series(precision, last, exp_enclosure(-x * (2 * size + 1), precision))
+
+
+def _zigzag(x: Fraction, bits: int) -> Weights:
+    """Weigh places in the order 0, -1, 1, -2, 2, … by exp(-x·n²)."""
+    (first, *others), rest = _squares(x, bits)
+    return [first, *(weight for weight in others for _ in range(2))], 2 * rest
+
+
+def _blocks(x: Fraction, bits: int) -> Weights:
+    """Weigh 2n by exp(-x·(n+1)²) and 2n+1 by what exp(-x·n²) has more."""
+    weights, rest = _squares(x, bits)
+    pairs = (
+        (after, (before[0] - after[1], before[1] - after[0])) for before, after in pairwise(weights)
+    )
+    return [weight for pair in pairs for weight in pair], weights[-1][1] + rest
 
 
 def _series(precision: int, first: Enclosure, ratio: Enclosure) -> int:
@@ -366,8 +413,13 @@ def _digits(x: Fraction) -> tuple[tuple[int, Inversion], ...]:
 
 
 @lru_cache(maxsize=1024)
+def _gaussian(x: Fraction) -> Inversion:
+    return Inversion(partial(_zigzag, x))
+
+
+@lru_cache(maxsize=1024)
 def _half_gaussian(x: Fraction) -> Inversion:
-    return Inversion(partial(_squares, x))
+    return Inversion(partial(_blocks, x))
 
 
 @lru_cache(maxsize=1024)

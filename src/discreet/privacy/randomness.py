@@ -52,19 +52,20 @@ class Randomness:
             pass
         return value
 
-    def integers(self, bound: int, size: int) -> Integers:
-        """Return `size` independent uniform integers in [0, bound), bound ≤ 2⁶³.
+    def integers(self, bound: int | Integers, size: int) -> Integers:
+        """Return `size` independent uniform integers in [0, bound), bound ≤ 2⁶³, one or for each.
 
         Words in the last, incomplete run of `bound` values are drawn again.
         """
-        if not 1 <= bound <= 1 << 63:
+        bounds = np.array(bound, np.uint64, ndmin=1)
+        if bounds.size and not (bounds.min() >= 1 and bounds.max() <= 1 << 63):
             raise ValueError(f"bound must lie between 1 and 2**63, not {bound}")
-        last = np.uint64((1 << 64) - 1 - (1 << 64) % bound)
+        last = ~((~bounds + np.uint64(1)) % bounds)  # 2⁶⁴ − 1 − 2⁶⁴ mod bound
         words = self.words(size)
         while (outside := np.flatnonzero(words > last)).size:
             words = words.copy()
             words[outside] = self.words(outside.size)
-        return (words % np.uint64(bound)).astype(np.int64)
+        return (words % bounds).astype(np.int64)
 
     def permutation(self, size: int) -> Integers:
         """Return a uniform ordering of 0 … size-1: that of random keys, redrawn on a tie."""

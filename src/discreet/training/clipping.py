@@ -158,9 +158,9 @@ class _Integers:
     @classmethod
     def of(cls, factors: Factors, unit: float) -> _Integers:
         inputs, backprops = factors.inputs.double(), factors.backprops.double()
-        sound = inputs.isfinite().all(2) & backprops.isfinite().all(2)
+        sound = (_largest(inputs) + _largest(backprops)).isfinite()
         if not sound.all():
-            alone = sound.all(1)[:, None, None]
+            alone = sound[:, None, None]
             inputs, backprops = torch.where(alone, inputs, 0.0), torch.where(alone, backprops, 0.0)
         largest = inputs.abs().amax(2, keepdim=True)
         exponent = torch.frexp(largest.clamp(1e-30, 1e30)).exponent

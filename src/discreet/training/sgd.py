@@ -11,7 +11,8 @@ in `accounting`; a step beyond the plan is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +27,8 @@ from discreet.training.clipping import Factors, exact_sum, grid_bound
 
 Weights = dict[str, Tensor]
 """Linear maps by name, out × (in + 1), the bias last."""
+MUCH = 1 << 16
+"""So many weights make it worth a thread to draw noise ahead."""
 Optimiser = Callable[[Iterable[Tensor]], torch.optim.Optimizer]
 
 
@@ -179,6 +182,9 @@ class PrivateSteps(Steps):
         self._source = source
         self.bound = grid_bound(plan.noise_multiplier)
         self.variance = Fraction(plan.noise_multiplier) ** 2 * self.bound**2
+        self._size = sum(weight.numel() for weight in weights.values())
+        self._worker = ThreadPoolExecutor(1)
+        self._ahead = self._drawn_ahead()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from an earlier `state` of the same plan."""
@@ -190,6 +196,20 @@ class PrivateSteps(Steps):
     def left(self) -> int:
         """How many steps the plan still allows."""
         return self.plan.steps - self.taken
+
+    def remaining(self) -> Iterator[int]:
+        """Go on as long as the plan allows; torch leaves a processor to a thread that draws noise.
+
+        Two threads of a matrix product wait for each other: with a third beside them both crawl.
+        """
+        threads = torch.get_num_threads()
+        if self._ahead is not None:
+            torch.set_num_threads(max(1, threads - 1))
+        try:
+            while self.left:
+                yield self.left
+        finally:
+            torch.set_num_threads(threads)
 
     def sample(self, cases: int) -> Integers:
         """Positions of the cases of one step: each with the sampling rate, independently."""
@@ -250,7 +270,7 @@ class PrivateSteps(Steps):
 
     def _noised(self, sums: Sequence[Tensor] | None) -> dict[str, Tensor]:
         sizes = [weight.numel() for weight in self.weights.values()]
-        noise = torch.from_numpy(discrete_gaussian(self.variance, sum(sizes), self._source))
+        noise = torch.from_numpy(self._noise())
         parts = [
             part.reshape(weight.shape).double()
             for part, weight in zip(torch.split(noise, sizes), self.weights.values(), strict=True)
@@ -258,3 +278,21 @@ class PrivateSteps(Steps):
         if sums is not None:
             parts = [part + total for part, total in zip(parts, sums, strict=True)]
         return dict(zip(self.weights, parts, strict=True))
+
+    def _noise(self) -> Integers:
+        """The noise of this step; that of the next one is drawn from now on."""
+        noise = self._draw() if self._ahead is None else self._ahead.result()
+        self._ahead = self._drawn_ahead() if self.left > 1 else None
+        return noise
+
+    def _draw(self) -> Integers:
+        return discrete_gaussian(self.variance, self._size, self._source)
+
+    def _drawn_ahead(self) -> Future[Integers] | None:
+        """Much noise is drawn by a thread of its own, while a step's gradients are computed.
+
+        Only the operating system can be asked by two threads at once.
+        """
+        if not self._source.secure or self._size < MUCH:
+            return None
+        return self._worker.submit(self._draw)

@@ -101,7 +101,7 @@ def published_steps(
     """
     columns = len(counts)
     column_of = np.repeat(np.arange(columns), counts)
-    while steps.left:
+    for _ in steps.remaining():
         chosen = steps.sample(len(column_of))
         chosen = chosen[source.permutation(len(chosen))] if microbatch > 1 else chosen
         groups = len(chosen) // microbatch
@@ -133,7 +133,7 @@ def strict_steps(
     draws = max(1, min(MOST_DRAWS, MOST_ROWS // columns))
     points = torch.eye(columns)[:, None].expand(columns, draws, columns)
     rows = torch.arange(columns)[:, None].expand(columns, draws)
-    while steps.left:
+    for _ in steps.remaining():
         sampled = steps.sample_counts(counts)
         factors, losses = column_factors(steps.weights, points, rows, source)
         steps.step(factors, sampled)

@@ -114,7 +114,7 @@ def clip_for(plan: Plan, cases: int) -> float:
 
 def _losses(steps: PrivateSteps, cases: Cases) -> Iterator[float]:
     """Take the steps that are left; yields the raw surprise per case after each."""
-    while steps.left:
+    for _ in steps.remaining():
         taken = steps.sample_counts(cases.counts)
         surprise = 0.0
         sums: list[Tensor] | None = None

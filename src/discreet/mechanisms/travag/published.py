@@ -151,7 +151,7 @@ def trained(
         (DISCRIMINATOR, run.discriminator, run.criticise),
     ):
         watch.step(name, steps.taken, steps.plan.steps, math.nan, save)
-        while steps.left:
+        for _ in steps.remaining():
             loss = one()
             if name == DISCRIMINATOR and steps.taken % mechanism.discriminator_steps == 0:
                 run.imitate()

@@ -78,7 +78,7 @@ def trained(
     save = partial(kept, run.networks, facts)
     steps = run.discriminator
     watch.step(DISCRIMINATOR, steps.taken, steps.plan.steps, math.nan, save)
-    while steps.left:
+    for _ in steps.remaining():
         loss = run.step()
         watch.step(DISCRIMINATOR, steps.taken, steps.plan.steps, loss, save)
     return model_of(_under("generator", run.average), _under("decoder", run.average), facts)
