@@ -61,6 +61,17 @@ def test_only_the_discriminator_is_told_of_cases() -> None:
     assert any(not torch.equal(w, before[name]) for name, w in one.discriminator.weights.items())
 
 
+def test_generator_and_decoder_follow_the_scores() -> None:
+    """Told which columns are real, all weights of both move, and those columns come more often."""
+    run = game([250, 250, 250, 250])
+    before = {name: weight.clone() for name, weight in run.generator.weights.items()}
+    scores = torch.tensor([1.0, 1.0, -1.0, -1.0])
+    for _ in range(20):
+        run.imitate(scores)
+    assert all(not torch.equal(w, before[name]) for name, w in run.generator.weights.items())
+    assert float(run.chances(run.generator.weights)[:2].sum()) > 0.6
+
+
 def test_all_steps_are_taken_and_stay_finite() -> None:
     run = game([700, 200, 100], dictionary=(("a",), ("b",)))
     while run.discriminator.left:

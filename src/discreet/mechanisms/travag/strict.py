@@ -103,7 +103,9 @@ class Game:
             for network, found in sizes.items()
             for name, size in found.items()
         }
-        self.generator = Steps(fresh_weights(layers, source), partial(torch.optim.SGD, lr=0.0))
+        self.generator = Steps(
+            fresh_weights(layers, source), partial(torch.optim.SGD, lr=self.speed)
+        )
         self.averaged = Steps(
             {name: weight.clone() for name, weight in self.generator.weights.items()},
             partial(torch.optim.SGD, lr=0.0),
@@ -158,6 +160,20 @@ class Game:
         for name, weight in self.generator.weights.items():
             self.average[name].copy_(weight)
 
+    def imitate(self, scores: Tensor) -> None:
+        """One step of generator and decoder towards what the discriminator takes for real.
+
+        All their weights follow the gradient of the mean score of what they generate. Of the
+        decoder's last constants, the columns' odds, it is taken by each column's own measure
+        (a natural gradient): else rare columns would hardly move.
+        """
+        leaves = self.generator.leaves()
+        score = self.chances(leaves) @ scores.double()
+        uphill = torch.autograd.grad(score, list(leaves.values()))
+        gradients = {name: -found for name, found in zip(leaves, uphill, strict=True)}
+        gradients["decoder/last"][:, -1] = scores.mean() - scores
+        self.generator.apply(gradients)
+
     def chances(self, weights: Weights) -> Tensor:
         """How often each column is generated."""
         noise = normals((GENERATED, LATENT), self.source)
@@ -172,15 +188,17 @@ class Game:
         run = Recorder(self.discriminator.weights)
         scores = discriminate(run, self.columns)
         real = run.factors(-scores.sum())
-        chances = self.chances(self.generator.weights)
+        with torch.no_grad():
+            chances = self.chances(self.generator.weights)
         fake = clipped_sum([real[name] for name in self.discriminator.weights], CLIP, -chances)
         public = dict(zip(self.discriminator.weights, fake, strict=True))
         self.discriminator.step(real, sampled, public)
         last = self.discriminator.weights["last"]
         last.clamp_(-WEIGHT_BOUND, WEIGHT_BOUND)
-        fresh = discriminate(partial(plain, self.discriminator.weights), self.columns)
+        with torch.no_grad():
+            fresh = discriminate(partial(plain, self.discriminator.weights), self.columns)
         last *= 1 - FORGOTTEN
-        self.generator.weights["decoder/last"][:, -1] += self.speed * (fresh - fresh.mean())
+        self.imitate(fresh)
         share = 1 / max(1, self.discriminator.taken - self.discriminator.plan.steps // 2)
         for name, weight in self.generator.weights.items():
             self.average[name].lerp_(weight, share)
