@@ -144,16 +144,15 @@ def test_a_seed_repeats_large_networks_too() -> None:
         assert torch.equal(once.step(None)["map"], again.step(None)["map"])
 
 
-def test_a_processor_is_left_to_noise_and_given_back() -> None:
+def test_processors_are_given_back() -> None:
     threads = torch.get_num_threads()
     try:
-        torch.set_num_threads(2)
-        large = steps(Plan(Fraction(1, 2), 2, 1.0), size=300).remaining()
-        next(large)
-        assert torch.get_num_threads() == 1
-        large.close()
-        small = steps(Plan(Fraction(1, 2), 2, 1.0)).remaining()
-        next(small)
-        assert torch.get_num_threads() == 2
+        torch.set_num_threads(3)
+        for size, used in ((300, 2), (3, 1)):
+            going_on = steps(Plan(Fraction(1, 2), 2, 1.0), size=size).remaining()
+            next(going_on)
+            assert torch.get_num_threads() == used
+            going_on.close()
+            assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(threads)

@@ -28,7 +28,7 @@ from discreet.training.clipping import Factors, exact_sum, grid_bound
 Weights = dict[str, Tensor]
 """Linear maps by name, out × (in + 1), the bias last."""
 MUCH = 1 << 16
-"""So many weights make it worth a thread to draw noise ahead."""
+"""So many weights make it worth a thread to draw noise ahead, and others to multiply."""
 Optimiser = Callable[[Iterable[Tensor]], torch.optim.Optimizer]
 
 
@@ -198,12 +198,16 @@ class PrivateSteps(Steps):
         return self.plan.steps - self.taken
 
     def remaining(self) -> Iterator[int]:
-        """Go on as long as the plan allows; torch leaves a processor to a thread that draws noise.
+        """Go on as long as the plan allows, meanwhile with as many processors as are of use.
 
-        Two threads of a matrix product wait for each other: with a third beside them both crawl.
+        Small products gain nothing by a second one, and threads that wait for each other crawl
+        where something else runs beside them: one for small networks, and of large ones one is
+        left to the thread that draws noise.
         """
         threads = torch.get_num_threads()
-        if self._ahead is not None:
+        if self._size < MUCH:
+            torch.set_num_threads(1)
+        elif self._ahead is not None:
             torch.set_num_threads(max(1, threads - 1))
         try:
             while self.left:
