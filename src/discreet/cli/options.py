@@ -17,6 +17,28 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 LogPath = Annotated[
     Path, typer.Argument(metavar="LOG", help="The event log: .xes, .csv (both also .gz), .parquet.")
 ]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Repeatable noise for tests. What comes out is then NOT private."),
+]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        help="Book on the budget of this data source; see `discreet budget`.",
+        rich_help_panel="The ledger",
+    ),
+]
+Purpose = Annotated[
+    str, typer.Option(help="What for; kept in the ledger.", rich_help_panel="The ledger")
+]
+NoLedger = Annotated[
+    bool,
+    typer.Option(
+        "--no-ledger",
+        help="Book nothing, though there is a ledger; the certificate says so.",
+        rich_help_panel="The ledger",
+    ),
+]
 
 READING = {
     "case": "column of the case id (CSV, Parquet)",

@@ -8,7 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.console import out, panel, print_json, stage, steward_notes
-from discreet.cli.options import Json, LogPath, given_parameters, read, with_options
+from discreet.cli.options import (
+    Json,
+    LogPath,
+    NoLedger,
+    Purpose,
+    Seed,
+    Source,
+    given_parameters,
+    read,
+    with_options,
+)
 
 
 @with_options(parameters=True)
@@ -26,28 +36,10 @@ def release(
     mechanism: Annotated[
         str, typer.Option("--mechanism", "-m", help="See `discreet mechanisms`.")
     ] = "headtail",
-    insecure_seed: Annotated[
-        int | None,
-        typer.Option(help="Repeatable noise for tests. The release is then NOT private."),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            help="Book on the budget of this data source; see `discreet budget`.",
-            rich_help_panel="The ledger",
-        ),
-    ] = None,
-    purpose: Annotated[
-        str, typer.Option(help="What for; kept in the ledger.", rich_help_panel="The ledger")
-    ] = "",
-    no_ledger: Annotated[
-        bool,
-        typer.Option(
-            "--no-ledger",
-            help="Book nothing, though there is a ledger; the certificate says so.",
-            rich_help_panel="The ledger",
-        ),
-    ] = False,
+    insecure_seed: Seed = None,
+    source: Source = None,
+    purpose: Purpose = "",
+    no_ledger: NoLedger = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:

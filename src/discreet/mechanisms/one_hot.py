@@ -123,6 +123,18 @@ class OneHot(Generative):
     ) -> State:
         """Train on so many cases of each column."""
 
+    @abstractmethod
+    def _columns_of(
+        self, model: State, columns: Dictionary, cases: int, source: Randomness
+    ) -> Integers:
+        """The columns of so many cases drawn from a trained model."""
+
+    def _generate(self, model: State, cases: int, source: Randomness) -> Variants:
+        columns = Dictionary.from_facts(model.facts)
+        if len(columns.variants) == 0:
+            return columns.variants
+        return columns.decode(self._columns_of(model, columns, cases, source))
+
     def _plans(self, budget: Budget) -> dict[str, Plan]:
         wanted = self._schedule()
         if self.fidelity == "strict":

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from discreet.log.variants import Variants
 from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.one_hot import OneHot
 from discreet.mechanisms.parameters import parameter
@@ -109,14 +108,12 @@ class TraVaG(OneHot):
             from discreet.mechanisms.travag.published import trained
         return trained(self, counts, facts, source, watch, saved)
 
-    def _generate(self, model: State, cases: int, source: Randomness) -> Variants:
+    def _columns_of(
+        self, model: State, columns: Dictionary, cases: int, source: Randomness
+    ) -> Integers:
         from discreet.mechanisms.travag.networks import columns_of
 
-        columns = Dictionary.from_facts(model.facts)
-        if len(columns.variants) == 0:
-            return columns.variants
-        strict = self.fidelity == "strict"
-        return columns.decode(columns_of(model.tensors, columns, cases, strict, source))
+        return columns_of(model.tensors, columns, cases, self.fidelity == "strict", source)
 
     def _check_model(self, model: State) -> None:
         columns = Dictionary.from_facts(model.facts).columns
