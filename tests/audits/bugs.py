@@ -73,12 +73,16 @@ class EpsilonPerLevel(Mechanism):
         return Guarantee(status="proved", claimed=budget, holds=budget, reason="(it does not)")
 
     def _draw(self, log: EventLog, source: Randomness) -> Figures:
+        return next(self._draw_many(log, 1, source))
+
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Figures]:
         paths = ("a", "ab", "abc")
         counts = [
             sum(n for trace, n in log.variants if "".join(trace).startswith(path)) for path in paths
         ]
-        noise = discrete_laplace(1 / Fraction(self.epsilon), len(paths), source)
-        return Figures(dict(zip(paths, (counts + noise).tolist(), strict=True)))
+        noise = discrete_laplace(1 / Fraction(self.epsilon), runs * len(paths), source)
+        noisy = counts + noise.reshape(runs, len(paths))
+        return (Figures(dict(zip(paths, row, strict=True))) for row in noisy.tolist())
 
 
 @dataclass(frozen=True, kw_only=True)

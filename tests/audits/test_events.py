@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from discreet.audits.distinguisher import train
 from discreet.audits.events import Event, choose_event
 
-RANDOM = np.random.default_rng(1)
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    """The same numbers whichever tests came before."""
+    return np.random.default_rng(1)
 
 
-def test_the_telling_column_value_and_direction_are_found() -> None:
-    left = RANDOM.integers(0, 10, (4000, 5)).astype(float)
-    right = RANDOM.integers(0, 10, (4000, 5)).astype(float)
+def test_the_telling_column_value_and_direction_are_found(random: np.random.Generator) -> None:
+    left = random.integers(0, 10, (4000, 5)).astype(float)
+    right = random.integers(0, 10, (4000, 5)).astype(float)
     right[:2000, 3] = 17
     score, event = choose_event(left, right, 0.0)
     assert event.column == 3
@@ -25,8 +30,8 @@ def test_the_telling_column_value_and_direction_are_found() -> None:
     assert event.likelier == 0
 
 
-def test_a_single_value_can_be_the_event() -> None:
-    left, right = (RANDOM.integers(0, 9, (4000, 1)).astype(float) for _ in range(2))
+def test_a_single_value_can_be_the_event(random: np.random.Generator) -> None:
+    left, right = (random.integers(0, 9, (4000, 1)).astype(float) for _ in range(2))
     right[:1500] = 4
     _, event = choose_event(left, right, 0.0)
     assert event == Event(0, "=", 4.0, 1)
@@ -40,19 +45,19 @@ def test_delta_forgives_rare_events() -> None:
     assert choose_event(left, right, 0.06)[0] <= 0
 
 
-def test_constant_columns_and_fine_scales_are_no_trouble() -> None:
+def test_constant_columns_and_fine_scales_are_no_trouble(random: np.random.Generator) -> None:
     left, right = np.ones((500, 3)), np.ones((500, 3))
     assert choose_event(left, right, 0.0)[0] == -np.inf
-    left[:, 1], right[:, 1] = RANDOM.normal(0, 1, 500), RANDOM.normal(3, 1, 500)
+    left[:, 1], right[:, 1] = random.normal(0, 1, 500), random.normal(3, 1, 500)
     score, event = choose_event(left, right, 0.0)
     assert event.column == 1
     assert score > 1
 
 
-def test_a_distinguisher_sees_what_no_single_column_shows() -> None:
+def test_a_distinguisher_sees_what_no_single_column_shows(random: np.random.Generator) -> None:
     """Three columns with an advantage each: together they tell about three times as much."""
-    left = RANDOM.integers(0, 4, (8000, 3)).astype(float)
-    right = np.minimum(left + RANDOM.integers(0, 2, (8000, 3)), 3)
+    left = random.integers(0, 4, (8000, 3)).astype(float)
+    right = np.minimum(left + random.integers(0, 2, (8000, 3)), 3)
     scorer = train(left[:4000], right[:4000])
     single = choose_event(left[4000:], right[4000:], 0.0)[0]
     scores = [scorer.score(part[4000:])[:, None] for part in (left, right)]

@@ -108,9 +108,9 @@ def test_a_reduced_paper_plan_with_what_is_missing_named(
         invoke("bench", "papers/travas", "--logs", real_logs, "-o", tmp_path, *options, "--json")
     )
     found = {one["mechanism"]: one for one in body["settings"]}
-    assert found["travas"]["means"]["similarity"] == pytest.approx(0.730, abs=0.05)
+    assert found["travas"]["means"]["similarity"] == pytest.approx(0.730, abs=0.06)
     assert found["travas"]["means"]["absolute_difference_published"] == pytest.approx(
-        1.3e5, rel=0.15
+        1.3e5, rel=0.22
     )
     assert found["ceiling"]["means"]["similarity"] == pytest.approx(0.805, abs=0.03)
     assert found["original"]["means"]["similarity"] == 1.0

@@ -46,11 +46,11 @@ def test_an_empty_release_is_counted(small_plan: Path) -> None:
 def test_a_run_that_takes_too_long_fails(small_plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells, _ = load_plan(str(small_plan)).cells(small_plan.parent)
     assert run_cell(cells[-1]).outcome in ("ok", "empty")
-    monkeypatch.setattr(TraVaS, "_draw", lambda *_: time.sleep(60))
+    monkeypatch.setattr(TraVaS, "_draw", lambda *_: time.sleep(600))
     row = run_cell(replace(cells[-1], timeout=0.2))
     assert row.outcome == "failed"
     assert row.error == "TimeoutError: took longer than 0.2 s"
-    assert row.seconds < 30
+    assert row.seconds < 300
 
 
 def test_a_worker_that_dies_costs_only_its_own_run(
@@ -72,14 +72,16 @@ def test_a_worker_that_dies_costs_only_its_own_run(
     )
     monkeypatch.syspath_prepend(package)
     cells, _ = load_plan(str(small_plan)).cells(small_plan.parent)
-    deadly = replace(cells[-1], mechanism="deadly", label="deadly")
+    plenty = {"epsilon": 100.0, "delta": 0.1}  # nothing is empty by chance
+    one, other = (replace(cell, parameters=cell.parameters | plenty) for cell in cells[-2:])
+    deadly = replace(other, mechanism="deadly", label="deadly")
     store = Store(small_plan.parent / "r.sqlite")
-    run([cells[-2], deadly, cells[-1]], store, workers=2)
+    run([one, deadly, other], store, workers=2)
     outcomes = {row.key: (row.outcome, row.error) for row in store.rows()}
     assert outcomes.pop(deadly.key) == ("failed", DIED)
     assert {key: outcome for key, (outcome, _) in outcomes.items()} == {
-        cells[-2].key: "ok",
-        cells[-1].key: "ok",
+        one.key: "ok",
+        other.key: "ok",
     }
 
 
@@ -102,14 +104,14 @@ def test_killed_and_started_again_no_row_is_lost_or_double(small_plan: Path) -> 
     first = subprocess.Popen(
         command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while count(results) < 5 and first.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
     survived = {row.key: row for row in Store(results).rows()}
     assert 5 <= len(survived) < len(cells)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=1200)
     rows = Store(results).rows()
     assert sorted(row.key for row in rows) == sorted(cell.key for cell in cells)
     for row in rows:

@@ -104,7 +104,7 @@ def test_a_killed_training_goes_on(desk: Desk) -> None:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     path = checkpoint_path(desk.folder / MODEL)
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while _first_state(path) is None:
             assert time.monotonic() < until
             assert process.poll() is None, process.communicate()

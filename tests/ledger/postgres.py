@@ -47,17 +47,29 @@ def temporary_server() -> Iterator[str]:
         command = [str(folder / program), *arguments]
         with (place / "output").open("ab") as output:
             subprocess.run(
-                command, check=True, cwd=place, stdout=output, stderr=output, timeout=60, **account
+                command, check=True, cwd=place, stdout=output, stderr=output, timeout=300, **account
             )
 
     data = str(place / "data")
-    port = free_port()
+
+    def started() -> int:
+        """Start the server; somebody else may take the free port first, so try another."""
+        waiting = ("-D", data, "-w", "-t", "250", "-l", str(place / "log"))
+        for left in (4, 3, 2, 1, 0):
+            port = free_port()
+            options = f"-p {port} -k {place} -c listen_addresses=127.0.0.1 -c max_connections=120"
+            try:
+                run("pg_ctl", *waiting, "-o", options, "start")
+            except subprocess.CalledProcessError:
+                if not left:
+                    raise
+            else:
+                break
+        return port
+
     try:
         run("initdb", "-D", data, "-U", "steward", "--auth=trust", "-E", "UTF8", "--locale=C")
-        options = f"-p {port} -k {place} -c listen_addresses=127.0.0.1 -c max_connections=120"
-        run(
-            "pg_ctl", "-D", data, "-w", "-t", "50", "-l", str(place / "log"), "-o", options, "start"
-        )
+        port = started()
         try:
             yield f"postgresql+psycopg://steward@127.0.0.1:{port}/postgres"
         finally:

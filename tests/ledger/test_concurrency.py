@@ -22,7 +22,7 @@ def run_race(url: str, folder: Path, *, processes: int, attempts: int, kills: in
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1200,
     )
     assert finished.returncode == 0, finished.stderr
 

@@ -134,7 +134,7 @@ def test_damaged_databases_grant_nothing(file: Path, tmp_path: Path) -> None:
             book(ledger)
     damaged = bytearray((tmp_path / "page.db").read_bytes())
     for page in range(1, len(damaged) // 4096):
-        damaged[page * 4096 : page * 4096 + 64] = os.urandom(64)
+        damaged[page * 4096 : page * 4096 + 64] = bytes(range(192, 256))
     (tmp_path / "page.db").write_bytes(damaged)
     with pytest.raises(LedgerError), closing(Ledger(tmp_path / "page.db")) as ledger:
         book(ledger)
@@ -210,36 +210,33 @@ class Proxy:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            server = socket.create_connection(self.target)  # type: ignore[arg-type]
-            for source, sink in ((client, server), (server, client)):
-                threading.Thread(
-                    target=self._pass, args=(source, sink, source is client), daemon=True
-                ).start()
+            threading.Thread(target=self._connect, args=(client,), daemon=True).start()
+
+    def _connect(self, client: socket.socket) -> None:
+        with client, socket.create_connection(self.target) as server:  # type: ignore[arg-type]
+            answers = threading.Thread(target=self._pass, args=(server, client, False), daemon=True)
+            answers.start()
+            self._pass(client, server, True)
+            answers.join()
 
     def _pass(self, source: socket.socket, sink: socket.socket, from_client: bool) -> None:
-        while data := _received(source):
-            commit = self.armed and from_client and b"COMMIT" in data
-            cut = commit and not self.deliver
-            if commit and self.deliver:
-                self.muted = True
-            if self.muted and not from_client:
-                cut = True
-            if cut:
-                break
-            sink.sendall(data)
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                commit = self.armed and from_client and b"COMMIT" in data
+                cut = commit and not self.deliver
+                if commit and self.deliver:
+                    self.muted = True
+                if self.muted and not from_client:
+                    cut = True
+                if cut:
+                    break
+                sink.sendall(data)
         for end in (source, sink):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self.listener.close()
-
-
-def _received(source: socket.socket) -> bytes:
-    try:
-        return source.recv(65536)
-    except OSError:
-        return b""
 
 
 @pytest.mark.parametrize("deliver", [False, True], ids=["before the server", "after the server"])

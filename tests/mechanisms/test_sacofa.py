@@ -123,7 +123,7 @@ def test_every_mode_releases_within_bounds(pruning: str, score: str) -> None:
         pruning=pruning,  # type: ignore[arg-type]
         score=score,  # type: ignore[arg-type]
     )
-    released = chosen.release(log).artefact
+    released = chosen.release(log, insecure_seed=1).artefact
     assert set(released.activities) <= set(log.activities)
     assert released.lengths.max(initial=0) <= 6
     if pruning != "both":
@@ -154,5 +154,8 @@ def test_published_reproduces_the_authors_code(
 ) -> None:
     log = read_log(real_logs / file)
     chosen = SaCoFa(fidelity="published", epsilon=1, max_length=length, min_count=least)
-    found = [relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(3)]
-    assert sum(found) / 3 == pytest.approx(similarity, abs=0.03)
+    runs = 12
+    found = [
+        relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(runs)
+    ]
+    assert sum(found) / runs == pytest.approx(similarity, abs=0.03)

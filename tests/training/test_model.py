@@ -128,6 +128,7 @@ def test_a_changed_model_is_refused(path: Path) -> None:
         ('"epsilon": 2.0', '"epsilon": 1.0'),
         ('"ledger": "none"', '"ledger": "booked"'),
         ('"max_length": 20', '"max_length": 30'),
+        ("1e-06", "1E-06"),
     ],
 )
 def test_a_changed_certificate_is_refused(path: Path, find: str, put: str) -> None:

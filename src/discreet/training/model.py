@@ -123,7 +123,8 @@ class TrainedModel:
                 "the file again from where it was trained"
             )
         finding = follows_from_parameters(certificate)
-        if not certificate.intact or finding.outcome == "fails":
+        as_written = certificate.intact and certificate.to_json() == metadata["certificate"]
+        if not as_written or finding.outcome == "fails":
             raise ModelError(
                 f"the certificate in {path.name} was changed: what it promises cannot be trusted. "
                 "Get the file again from where it was trained"
