@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,15 +56,14 @@ def context(level: int, base: int, steps: Integers, past: list[Integers]) -> Int
 
 
 @dataclass(frozen=True)
-class Chain:
-    """A Markov chain over `activities`; one more code is the start and the end.
-
-    `levels` holds for each level of context a sorted list of those that are known, and for each
-    the weights of what follows. The most precise one that is known decides.
-    """
+class Walker(ABC):
+    """What knows how likely each activity is to follow; the code after them is start and end."""
 
     activities: tuple[str, ...]
-    levels: list[tuple[Integers, Floats]]
+
+    @abstractmethod
+    def chances(self, history: Integers) -> Floats:
+        """How likely each activity, or the end, is to follow each row, which begins with START."""
 
     def sample(
         self,
@@ -81,8 +81,7 @@ class Chain:
         running = np.arange(samples)
         states = np.zeros(samples, dtype=np.int64)
         for step in range(max_length + 1):
-            past = [sequences[running, max(step - back, 0)] for back in range(len(self.levels))]
-            weights = self.weights(np.full(len(running), step), past)
+            weights = self.chances(sequences[running, : step + 1])
             if within is not None:
                 weights = (weights + UNLIKELY) * within.allowed(states)
             if step == 0:
@@ -102,9 +101,23 @@ class Chain:
         kept = sequences[ended] if 10 * len(ended) > samples else sequences
         return _counted(self.activities, kept)
 
-    def weights(self, steps: Integers, past: list[Integers]) -> Floats:
-        """How likely each activity, or the end, is to follow."""
+
+@dataclass(frozen=True)
+class Chain(Walker):
+    """A Markov chain.
+
+    `levels` holds for each level of context a sorted list of those that are known, and for each
+    the weights of what follows. The most precise one that is known decides.
+    """
+
+    levels: list[tuple[Integers, Floats]]
+
+    def chances(self, history: Integers) -> Floats:
+        """How likely each activity, or the end, is to follow; see `Walker`."""
         base = len(self.activities) + 1
+        step = history.shape[1] - 1
+        steps = np.full(len(history), step)
+        past = [history[:, max(step - back, 0)] for back in range(len(self.levels))]
         found = np.zeros((len(steps), base))
         for level, (contexts, rows) in enumerate(self.levels):
             place, known = located(contexts, context(level, base, steps, past))

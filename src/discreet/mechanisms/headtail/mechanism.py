@@ -56,12 +56,13 @@ class HeadTail(Mechanism):
        look only): variants by partition selection with a reserve (`privacy/reserved.py`).
     3. *Candidates.* With a head: the noisy number of hidden cases, and recombinations of the head
        within the model that it makes. Without one, or if it is empty: noisy lengths, activities
-       and n-grams of the cases, and samples of the chain they make.
+       and n-grams of the cases, and samples of the chain they make; or, where longer n-grams
+       would drown in noise, samples of a log-linear model (`loglinear.py`).
     4. *Support.* A few hundred central candidates by greedy k-median.
     5. *Votes.* Every hidden case votes for the nearest element of head and support; the noisy
        votes are brought to nonnegative numbers of the right sum.
-    6. *Tidying.* Invented sequences that blur the model which a reader would discover are replaced
-       by the nearest others (`tidy.py`).
+    6. *Tidying.* Sequences that blur the model which a reader would discover are replaced by the
+       nearest others (`tidy.py`).
 
     Neighbours: one case more or less. Proof of (ε, δ).
 
@@ -87,7 +88,9 @@ class HeadTail(Mechanism):
       alphabet an activity is named if its noisy count passes a threshold.
       Activities that only one case has pass with probability at most .2δ′ altogether, and given
       that none does the two outputs are as if they did not exist: .2δ′-approximate zCDP.
-      Activities that are not named are cut out of each case before the next table.
+      Activities that are not named are cut out of each case before the next table. In place of
+      the tables behind the first one a log-linear model may be learned, by gradient steps that
+      together are ρᵢ-zCDP for what these tables would cost (`loglinear.py` has the proof).
     With δ = 0 there is no head, the alphabet is public and the tables have Laplace noise with an
     L1 bound. Choice of mode, candidates, support, sums and tidying read released numbers only.
 

@@ -23,6 +23,7 @@ from discreet.mechanisms.headtail.candidates import (
     context,
     located,
 )
+from discreet.mechanisms.headtail.loglinear import learnable
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.mechanisms.parts.contributions import Contributions, Norm
 from discreet.mechanisms.parts.count_noise import CountNoise
@@ -124,7 +125,8 @@ class NGramNoise:
 
     `shares` are the parts of the budget for the activities and for each level of context; `bound`
     limits what a case adds to a table, as a sum ("l1") or as a sum of squares ("l2"). Counts below
-    `zero` deviations are taken as noise.
+    `zero` deviations are taken as noise. `log_linear` says that the share for contexts is better
+    spent on such a model.
     """
 
     budget: Budget
@@ -132,6 +134,7 @@ class NGramNoise:
     bound: int
     shares: tuple[float, ...]
     zero: float = ZERO
+    log_linear: bool = False
 
     @classmethod
     def suited(
@@ -139,6 +142,12 @@ class NGramNoise:
     ) -> NGramNoise:
         """The more precise the contexts that the noise allows for, the more tables."""
         reach = cases * length * max(standing_out(budget, length)) / (labels + 1)
+        triples = reach / (labels + 1) ** 2
+        sums = budget.delta > 0 and learnable(labels, cases, length, _rho(budget))
+        if sums and triples < 1:
+            first = ACTIVITIES[0 if settled else 1]
+            bound = max(1, round(length / 2 + 1))
+            return cls(budget, "l2", bound, (first, 1 - first), log_linear=True)
         levels = SHARES[sum(reach > least for least in REACH)]
         zero = FAINT if len(levels) == 1 and reach < DROWNED * (labels + 1) else ZERO
         first = ACTIVITIES[0 if settled and len(levels) > 1 else 1]
@@ -152,7 +161,11 @@ class NGramNoise:
         """Noise for the contexts of one order."""
         if self.norm == "l1":
             return CountNoise.laplace(self.bound, self.budget.epsilon * self.shares[order] * _DOWN)
-        return CountNoise.gaussian(self.bound, _rho(self.budget) * self.shares[order] * _DOWN)
+        return CountNoise.gaussian(self.bound, self.rho(order))
+
+    def rho(self, order: int) -> float:
+        """What the contexts of one order may cost in zCDP."""
+        return _rho(self.budget) * self.shares[order] * _DOWN
 
     @property
     def unseen_threshold(self) -> float:

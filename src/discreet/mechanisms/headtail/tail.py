@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.headtail.candidates import enough, recombined
+from discreet.mechanisms.headtail.candidates import Walker, enough, recombined
+from discreet.mechanisms.headtail.loglinear import MANY, trained, weights_of
 from discreet.mechanisms.headtail.ngrams import (
     Lengths,
     NGramNoise,
@@ -37,6 +38,9 @@ share: not to know how long cases are costs more than anything else."""
 VOTES = 0.30
 """Share of epsilon for the votes without a head; the rest is for n-grams."""
 
+ABSENT = 3
+"""So many public activities that the head lacks may be in recombinations."""
+
 UNDISCLOSED = "(undisclosed)"
 """The one event of cases of which not a single activity could be found privately."""
 
@@ -64,7 +68,7 @@ class Tail:
             size = self.budget.share(SIZE).epsilon
             counted = hidden.cases + int(discrete_laplace(1 / size, 1, source)[0])
             about = about.combined(Estimate(counted, math.sqrt(2) / size))
-            candidates = recombined(head.trimmed(), enough(about.value), generator)
+            candidates = recombined(self._named(head), enough(about.value), generator)
             votes = self.budget.share(1 - SIZE).epsilon
         else:
             lengths = Lengths.of(hidden, self.budget.share(self._lengths).epsilon, source)
@@ -72,6 +76,15 @@ class Tail:
             candidates = self._modelled(hidden, about, lengths, generator, source)
             votes = self.budget.share(VOTES).epsilon
         return tidied(_voted(head, hidden, candidates, about, votes, source), head)
+
+    def _named(self, head: Variants) -> Variants:
+        """The head with the activities that recombinations may have.
+
+        Its own, and the other public ones if they are few: of more most would be wrong guesses.
+        """
+        known = head.trimmed()
+        absent = len(head.activities) - len(known.activities)
+        return head if self.public and absent <= ABSENT else known
 
     def clear_per_case(self, cases: Variants) -> float:
         """How many deviations of the noise each case adds to the average pair of activities."""
@@ -107,7 +120,11 @@ class Tail:
             return Variants.from_counts([((UNDISCLOSED,), 1)])
         frequencies = np.array(list(counts.values()))
         named = projected(cases, tuple(counts))
-        chain = learned(named, frequencies, about.value, noise, source)
+        chain: Walker
+        if noise.log_linear and weights_of(len(counts)) <= MANY:
+            chain = trained(named, about.value, noise.rho(1), source)
+        else:
+            chain = learned(named, frequencies, about.value, noise, source)
         return lengths.matched(chain.sample(lengths.longest, enough(about.value), generator))
 
 

@@ -1,0 +1,134 @@
+"""The log-linear model: what it learns, and that a case changes a step by no more than the clip."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.headtail import loglinear
+from discreet.mechanisms.headtail.candidates import PHASES, Integers
+from discreet.mechanisms.headtail.loglinear import CLIP, GRID, ONCE, Examples, LogLinear, trained
+from discreet.mechanisms.headtail.ngrams import NGramNoise
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.randomness import Randomness
+
+LETTERS = ("a", "b", "c")
+SIZE = (3 * len(LETTERS) + 3 + PHASES, len(LETTERS) + 1)
+
+logs = st.dictionaries(
+    st.lists(st.sampled_from(LETTERS), min_size=1, max_size=12).map(tuple),
+    st.integers(1, 9),
+    min_size=1,
+    max_size=6,
+)
+
+
+def over_letters(counts: dict[tuple[str, ...], int]) -> Variants:
+    """The log, its codes those of LETTERS whichever of them occur."""
+    codes = np.array([LETTERS.index(e) for s in counts for e in s], dtype=np.int32)
+    offsets = np.concatenate([[0], np.cumsum([len(s) for s in counts])]).astype(np.int64)
+    return Variants(LETTERS, codes, offsets, np.array(list(counts.values()), dtype=np.int64))
+
+
+def some_weights(seed: int) -> Integers:
+    return np.random.default_rng(seed).integers(-2000, 2000, size=SIZE)
+
+
+def stepped(counts: dict[tuple[str, ...], int], weights: Integers) -> Integers:
+    log = over_letters(counts)
+    return Examples.of(log).clipped_sum(weights, log.counts)
+
+
+@given(logs, st.lists(st.sampled_from(LETTERS), min_size=1, max_size=60), st.integers(0, 99))
+@settings(max_examples=80, deadline=None)
+def test_one_case_changes_a_step_by_the_clip_at_most(
+    counts: dict[tuple[str, ...], int], case: list[str], seed: int
+) -> None:
+    """Exactly what the case gives alone, whoever else is there, and no longer than CLIP."""
+    weights = some_weights(seed)
+    more = {**counts, tuple(case): counts.get(tuple(case), 0) + 1}
+    change = stepped(more, weights) - stepped(counts, weights)
+    assert (change == stepped({tuple(case): 1}, weights)).all()
+    assert sum(int(x) ** 2 for x in change.ravel()) <= CLIP**2
+
+
+def test_a_very_long_case_changes_it_no_more() -> None:
+    change = stepped({("a", "b", "a", "c") * 5000: 1}, some_weights(1))
+    assert sum(int(x) ** 2 for x in change.ravel()) <= CLIP**2
+    assert Examples.of(over_letters({("a",) * 5000: 1})).features.shape[0] == loglinear.LONGEST
+
+
+def test_a_gradient_is_that_of_the_log_likelihood() -> None:
+    examples = Examples.of(over_letters({("a", "b", "a"): 1}))
+    weights = some_weights(2) // 8
+    total = np.zeros(SIZE)
+    np.add.at(total, examples.feature, examples.gradients(weights))
+
+    def likelihood(at: np.ndarray) -> float:
+        logits = examples.features @ at / ONCE
+        logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        return float(logits[np.arange(4), examples.following].sum())
+
+    here = weights / loglinear.FINE
+    for place in ((0, 0), (1, 1), (4, 3), (7, 2), (9, 1), (12, 0), (14, 3)):
+        step = np.zeros(SIZE)
+        step[place] = 1e-5
+        slope = (likelihood(here + step) - likelihood(here - step)) / 2e-5
+        assert total[place] / (GRID * ONCE) == pytest.approx(slope, abs=0.02)
+
+
+def test_features_tell_last_before_seen_and_phase() -> None:
+    rows = Examples.of(over_letters({("a", "b", "a"): 1})).features.toarray()
+    mark = len(LETTERS)
+    assert (rows[:, 0] == 1).all()
+    assert [row[1 : mark + 2].tolist().index(2) for row in rows] == [mark, 0, 1, 0]
+    assert [row[mark + 2 : 2 * mark + 3].tolist().index(2) for row in rows] == [mark, mark, 0, 1]
+    seen = rows[:, 2 * mark + 3 : -PHASES]
+    assert seen.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 0]]
+    assert [row[-PHASES:].tolist().index(2) for row in rows] == [0, 1, 2, 3]
+
+
+def test_no_case_at_all_is_a_step_of_noise() -> None:
+    model = trained(Variants.empty(LETTERS), 100.0, 1.0, Randomness.seeded(3))
+    assert model.weights.shape == SIZE
+    assert np.isfinite(model.weights).all()
+
+
+def test_the_examples_and_the_walk_see_the_same_features() -> None:
+    weights = some_weights(4) / loglinear.FINE
+    model = LogLinear(LETTERS, weights)
+    examples = Examples.of(over_letters({("c", "a", "b", "a"): 1}))
+    history = np.array([3, 2, 0, 1, 0])
+    for step in range(5):
+        chances = model.chances(history[None, : step + 1])[0]
+        logits = examples.features[[step]] @ weights / ONCE
+        expected = np.exp(loglinear.SHARPEN * (logits - logits.max()))
+        assert chances == pytest.approx(expected.ravel())
+
+
+def test_with_hardly_any_noise_it_learns_what_happens_once() -> None:
+    """In any order, each once: what a chain of the last two activities cannot tell."""
+    orders = ["abcd", "acbd", "bacd", "bcad", "cabd", "cbad"]
+    truth = Variants.from_counts({tuple(order): 1000 for order in orders})
+    model = trained(truth, 6000.0, 1e6, Randomness.seeded(5))
+    sampled = model.sample(8, 4000, np.random.default_rng(1))
+    assert sum(sampled.to_dict().get(s, 0) for s, _ in truth) > 0.9 * sampled.cases
+
+
+def test_it_is_used_where_triples_drown_and_weights_do_not() -> None:
+    def log_linear(labels: int, cases: float, epsilon: float, delta: float = 1e-6) -> bool:
+        return NGramNoise.suited(Budget(epsilon, delta), True, labels, cases, 14).log_linear
+
+    assert log_linear(16, 1000, 0.6)
+    assert not log_linear(16, 1000, 0.06)  # nothing to learn
+    assert not log_linear(4, 100_000, 0.6)  # enough for tables
+    assert not log_linear(400, 3000, 5.0)  # too much work
+    assert not log_linear(16, 1000, 0.6, delta=0.0)
+    noise = NGramNoise.suited(Budget(0.6, 1e-6), False, 16, 1000, 14)
+    assert math.fsum(noise.shares) == pytest.approx(1)
+    assert noise.norm == "l2"
