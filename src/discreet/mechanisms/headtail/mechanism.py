@@ -32,7 +32,7 @@ from discreet.privacy.reserved import ReservedSelection
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
-LOOK, LEAST_LOOK, MOST_LOOK = 0.04, 0.01, 0.08
+LOOK, LEAST_LOOK, MOST_LOOK = 0.04, 0.01, 0.065
 """Share of epsilon for the first look: how much of the log a head would cover; and what it is worth
 at least, up to the last share: with less it says nothing about a thousand cases."""
 

@@ -66,6 +66,10 @@ SHARPEN = 1.35
 """Exponent of the probabilities: likely sequences make better candidates than typical ones."""
 
 
+SHORT = 8
+"""No limit on lengths is lower than this."""
+
+
 @dataclass(frozen=True)
 class Lengths:
     """Noisy numbers of cases by length, in buckets that double."""
@@ -102,8 +106,8 @@ class Lengths:
 
     @property
     def longest(self) -> int:
-        """A length that few cases exceed."""
-        return int(2 ** np.flatnonzero(np.cumsum(self.likely) > 0.97)[0])
+        """A length that few cases exceed; a short one may be noise."""
+        return max(SHORT, int(2 ** np.flatnonzero(np.cumsum(self.likely) > 0.97)[0]))
 
     def matched(self, sampled: Variants) -> Variants:
         """Samples weighted halfway towards these lengths."""

@@ -31,7 +31,7 @@ TYPICAL_LABELS, TYPICAL_LENGTH = 20, 10
 SIZE = 0.06
 """Share of epsilon for the number of hidden cases beside a head; the rest is for the votes."""
 
-LENGTHS, LEAST_LENGTHS, MOST_LENGTHS = 0.05, 0.015, 0.15
+LENGTHS, LEAST_LENGTHS, MOST_LENGTHS = 0.05, 0.02, 0.2
 """Share of epsilon for the lengths without a head; and what they are worth at least, up to the last
 share: not to know how long cases are costs more than anything else."""
 

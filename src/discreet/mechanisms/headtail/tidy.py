@@ -25,7 +25,7 @@ WORTH = 1.0
 SHOWN = 0.004
 """How far cases of the head may be moved on average: what was seen is worth more than a model."""
 
-MOVED = 0.18
+MOVED = 0.15
 """How far all cases may be moved on average."""
 
 NOISES = (0.1, 0.2)
