@@ -244,3 +244,10 @@ def test_tidying_hardly_touches_real_variants() -> None:
     _, moved = judge.kept(np.array([s in found.to_dict() for s, _ in release]))
     assert moved @ release.counts <= tidy.SHOWN
     assert len(found) < len(release)
+
+
+def test_many_activities_are_left_as_they_are() -> None:
+    """A model of so many is not looked at, and looking for one would take minutes."""
+    rows = [((f"a{number}", f"a{number + 1}"), 1 + number % 3) for number in range(100)]
+    release = Variants.from_counts(rows)
+    assert tidy.tidied(release, Variants.empty(release.activities)) is release

@@ -45,8 +45,9 @@ COMMON = 0.3
 TRIALS = 60
 """Choices of sequences that are compared at most."""
 
-LARGE = 600
-"""Releases of more sequences are left as they are: too many comparisons."""
+LARGE, MANY = 600, 60
+"""Releases of more sequences or of more activities are left as they are: too many comparisons, and
+models that nobody reads."""
 
 
 class Judge:
@@ -122,7 +123,7 @@ def tidied(release: Variants, head: Variants) -> Variants:
     stricter models of the release, those without rare steps, none but the head's. Then, step by
     step, rarest first, the sequences that take it go or come back, as long as that helps.
     """
-    if not 3 <= len(release) <= LARGE:
+    if not 3 <= len(release) <= LARGE or len(release.activities) > MANY:
         return release
     judge = Judge(release, head)
     real = judge.shown > 0
