@@ -136,8 +136,8 @@ class HeadTail(Mechanism):
             claimed=budget,
             holds=budget,
             reason="A case is counted once at the first look. Then its variant is shown with a "
-            "noisy count, or the case is hidden and adds a bounded amount to noisy n-grams and one "
-            "vote; it pays for one of the two only.",
+            "noisy count, or the case is hidden and adds a bounded amount to noisy n-grams or "
+            "gradients and one vote; it pays for one of the two only.",
             conditions=conditions,
             parts=(
                 Part("first look", budget.share(self._look_share, 0).epsilon),
