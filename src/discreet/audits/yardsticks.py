@@ -22,8 +22,9 @@ from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.noise import discrete_gaussian, discrete_laplace, exp_enclosure, exp_lower
 
 if TYPE_CHECKING:
+    from discreet.arrays import Integers
     from discreet.log.events import EventLog
-    from discreet.privacy.randomness import Integers, Randomness
+    from discreet.privacy.randomness import Randomness
 
 BITS = 160
 """Probabilities are known to so many bits; outcomes less likely than 2^-BITS are cut off."""

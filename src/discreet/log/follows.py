@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Integers, Ints
 from discreet.log.errors import LogError
-from discreet.log.variants import Ints, Variants
+from discreet.log.variants import Variants
 
 START = "⊤"
 END = "⊥"
@@ -29,7 +29,7 @@ class Follows:
     """
 
     activities: tuple[str, ...]
-    counts: npt.NDArray[np.int64]
+    counts: Integers
 
     kind: ClassVar[str] = "directly-follows graph"
     suffixes: ClassVar[tuple[str, ...]] = (".json", ".csv", ".dot", ".mmd", ".svg")

@@ -11,12 +11,11 @@ import polars as pl
 from discreet.log.columns import WORDS, choose, existing
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, EventLog
+from discreet.log.files import LOG_SUFFIXES
 from discreet.log.source import Source
 from discreet.log.tables import read_csv, read_frame, read_parquet
 from discreet.log.times import check_timezone, to_instants
 from discreet.log.xes import Engine, read_xes
-
-SUFFIXES = (".xes", ".xes.gz", ".csv", ".csv.gz", ".parquet")
 
 NO_EVENTS = pl.DataFrame(
     schema={CASE: pl.String, ACTIVITY: pl.String, TIME: pl.Datetime("us", "UTC")}
@@ -116,7 +115,7 @@ def _read(
     if name.endswith(".parquet"):
         return read_parquet(path)
     raise LogError(
-        f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(SUFFIXES)}"
+        f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(LOG_SUFFIXES)}"
     )
 
 

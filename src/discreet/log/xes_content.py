@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.attributes import Attribute, as_mapping
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME
 from discreet.log.source import Source
 from discreet.log.times import to_instants
-from discreet.log.variants import Ints
 
 TYPES = frozenset({"string", "date", "int", "float", "boolean", "id"})
 MAX_COLUMNS = 5000

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
+from discreet.log.files import LOG_SUFFIXES
 from discreet.mechanisms.parameters import Parameter, ParameterError, declared, parameter
 from discreet.privacy.conversion import per_case
 from discreet.privacy.guarantee import Budget, Guarantee
-from discreet.privacy.randomness import Integers, Randomness
-from discreet.release import LOG_SUFFIXES, Artefact, Release
+from discreet.privacy.randomness import Randomness
+from discreet.release import Artefact, Release
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.mechanisms.laplace import PAPER
@@ -16,7 +17,6 @@ from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.contributions import Contributions, Norm
 from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.over_alphabet import OverAlphabet
-from discreet.mechanisms.parts.prefix_tree import Integers
 from discreet.mechanisms.parts.quantile import private_bound
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget, Guarantee, Part

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
@@ -21,7 +22,7 @@ from discreet.mechanisms.parts.prefix_growth import (
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.parts.prefix_tree import CANDIDATES, Integers, PrefixTree
+from discreet.mechanisms.parts.prefix_tree import CANDIDATES, PrefixTree
 from discreet.mechanisms.parts.quantile import private_bound
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget, Guarantee, Part

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.generative import Generative, State, Watch
@@ -23,7 +24,7 @@ from discreet.mechanisms.parts.dictionary import (
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.noise import discrete_gaussian
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, select
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.training.accounting import Plan, fitted
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.mechanisms.df_laplace import FollowsMechanism, square
@@ -17,7 +18,6 @@ from discreet.mechanisms.parts.contributions import Contributions, near_pairs
 from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.nudge import let_in
 from discreet.mechanisms.parts.playout import balanced, play_out
-from discreet.mechanisms.parts.prefix_tree import Booleans, Integers
 from discreet.mechanisms.sacofa import PAPER
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness

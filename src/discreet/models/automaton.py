@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Booleans, Integers
 from discreet.models.petri import SINK, SOURCE, Net
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Automaton:
             found = self._table[states, symbols]
         return found, self._next[states, symbols]
 
-    def enabled(self) -> npt.NDArray[np.bool_]:
+    def enabled(self) -> Booleans:
         """For each state and activity, whether it can come next, silent steps allowed."""
         result = np.zeros((len(self._markings), len(self._of_symbol)), dtype=bool)
         for state, marking in enumerate(self._markings):

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.models.cuts import find_cut
-from discreet.models.graph import Graph, Weights
+from discreet.models.graph import Graph
 from discreet.models.tree import (
     TAU,
     Tree,
@@ -184,7 +185,7 @@ def _bridged(graph: Graph, absent: Iterable[int]) -> Graph:
     return Graph(graph.labels, follows, start, end)
 
 
-def _likely(predicted: Weights) -> Weights:
+def _likely(predicted: Floats) -> Floats:
     return np.where(predicted >= SEEN, predicted, 0)
 
 

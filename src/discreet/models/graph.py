@@ -7,23 +7,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-Weights = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+from discreet.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
     """How often one activity follows another, a case starts with it, or ends with it.
 
-    Zero means: never. Weights may be noisy counts of anything.
+    Zero means: never. Floats may be noisy counts of anything.
     """
 
     labels: tuple[str, ...]
-    follows: Weights
-    start: Weights
-    end: Weights
+    follows: Floats
+    start: Floats
+    end: Floats
 
     @classmethod
     def of_sequences(cls, sequences: Mapping[tuple[str, ...], int]) -> Graph:
@@ -42,19 +40,19 @@ class Graph:
         return cls(labels, follows, start, end)
 
     @classmethod
-    def from_square(cls, labels: tuple[str, ...], square: Weights) -> Graph:
+    def from_square(cls, labels: tuple[str, ...], square: Floats) -> Graph:
         """From a matrix whose last row is START and whose last column is END."""
         return cls(labels, square[:-1, :-1], square[-1, :-1], square[:-1, -1])
 
     @property
-    def square(self) -> Weights:
+    def square(self) -> Floats:
         """One matrix: last row START, last column END."""
         size = len(self.labels)
         result = np.zeros((size + 1, size + 1))
         result[:-1, :-1], result[-1, :-1], result[:-1, -1] = self.follows, self.start, self.end
         return result
 
-    def part(self, members: Iterable[int], start: Weights, end: Weights) -> Graph:
+    def part(self, members: Iterable[int], start: Floats, end: Floats) -> Graph:
         """The graph on some activities, with the start and end weights given for all."""
         chosen = sorted(members)
         return Graph(

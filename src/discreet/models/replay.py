@@ -19,16 +19,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Booleans, Floats, Integers
 from discreet.log.variants import Variants
 from discreet.models.automaton import Automaton
 from discreet.models.petri import net_of
 from discreet.models.prefixes import PrefixTree
 from discreet.models.tree import Tree
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -43,9 +40,9 @@ class Replay:
     """The step into each prefix, level by level, from level 1."""
     final: Integers
     """The last step of each variant."""
-    totals: npt.NDArray[np.int64]
+    totals: Integers
     """Missing, consumed, produced and remaining tokens of each variant."""
-    fitting: tuple[npt.NDArray[np.bool_], ...]
+    fitting: tuple[Booleans, ...]
     """Whether each prefix needed no missing token, level by level."""
 
     @cached_property
@@ -70,7 +67,7 @@ class Replay:
         return float((1 - missing / consumed) / 2 + (1 - remaining / produced) / 2)
 
     @cached_property
-    def _allowed(self) -> npt.NDArray[np.bool_]:
+    def _allowed(self) -> Booleans:
         return self.automaton.enabled()
 
     @property

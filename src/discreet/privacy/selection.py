@@ -20,6 +20,7 @@ from numbers import Rational as Exact
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.privacy.noise import (
     GUARD,
     Enclosure,
@@ -30,7 +31,7 @@ from discreet.privacy.noise import (
     outlasts,
     products,
 )
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 
 
 def noisy_max(

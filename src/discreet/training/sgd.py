@@ -20,8 +20,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from discreet.arrays import Integers
 from discreet.privacy.noise import discrete_gaussian
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.training.accounting import Plan
 from discreet.training.clipping import Factors, exact_sum, grid_bound
 

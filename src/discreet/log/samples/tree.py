@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-Array: TypeAlias = npt.NDArray[np.int64]
-Node: TypeAlias = "Callable[[Stage, Array, Array], Array]"
+from discreet.arrays import Integers
+
+Node: TypeAlias = "Callable[[Stage, Integers, Integers], Integers]"
 
 
 class Team(NamedTuple):
@@ -29,13 +30,13 @@ class Stage:
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
-        self._keys: list[Array] = []
+        self._keys: list[Integers] = []
         self._names: list[str] = []
         self._members: list[npt.NDArray[np.int16]] = []
         self._teams: dict[Team, int] = {}
         self._resources: list[str] = []
 
-    def record(self, name: str, team: Team, cases: Array, seconds: Array) -> None:
+    def record(self, name: str, team: Team, cases: Integers, seconds: Integers) -> None:
         """Note that someone of the team did the activity in these cases at these seconds."""
         if team not in self._teams:
             self._teams[team] = len(self._resources)
@@ -65,7 +66,7 @@ class Stage:
 def step(name: str, hours: float, team: Team, spread: float = 0.8) -> Node:
     """One activity, done a log-normal time (median `hours`, waiting included) after it is due."""
 
-    def play(stage: Stage, cases: Array, clock: Array) -> Array:
+    def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
         seconds = 3600 * hours * np.exp(spread * stage.rng.standard_normal(len(cases)))
         done = clock + 1 + seconds.astype(np.int64)
         stage.record(name, team, cases, done)
@@ -77,7 +78,7 @@ def step(name: str, hours: float, team: Team, spread: float = 0.8) -> Node:
 def in_order(*parts: Node) -> Node:
     """Parts that follow one another; with no parts, nothing happens."""
 
-    def play(stage: Stage, cases: Array, clock: Array) -> Array:
+    def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
         for part in parts:
             clock = part(stage, cases, clock)
         return clock
@@ -88,7 +89,7 @@ def in_order(*parts: Node) -> Node:
 def parallel(*parts: Node) -> Node:
     """Parts that start together; how long their steps take decides how they interleave."""
 
-    def play(stage: Stage, cases: Array, clock: Array) -> Array:
+    def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
         end = clock
         for part in parts:
             end = np.maximum(end, part(stage, cases, clock))
@@ -101,7 +102,7 @@ def choice(*options: tuple[float, Node]) -> Node:
     """Exactly one of several parts, with odds proportional to their weights."""
     bounds = np.cumsum([weight for weight, _ in options])
 
-    def play(stage: Stage, cases: Array, clock: Array) -> Array:
+    def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
         drawn = np.searchsorted(bounds[:-1] / bounds[-1], stage.rng.random(len(cases)), "right")
         end = np.empty_like(clock)
         for option, (_, part) in enumerate(options):
@@ -121,7 +122,7 @@ def loop(again: float, body: Node, redo: Node | None = None) -> Node:
     """A body that, each time with probability `again`, is repeated after the redo part."""
     repeat = in_order(redo, body) if redo else body
 
-    def play(stage: Stage, cases: Array, clock: Array) -> Array:
+    def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
         end = body(stage, cases, clock).copy()
         going = np.flatnonzero(stage.rng.random(len(cases)) < again)
         while len(going):

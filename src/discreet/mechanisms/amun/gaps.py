@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers, Ints
 from discreet.log.instants import SECOND
-from discreet.log.variants import Ints
-from discreet.mechanisms.amun.sampling import Floats, choose_by_row, fractions, shrunk, significant
+from discreet.mechanisms.amun.sampling import choose_by_row, fractions, shrunk, significant
 from discreet.mechanisms.amun.spending import GapsSpending
 from discreet.privacy.noise import discrete_laplace
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 
 EDGES = np.array([0, 1, *(SECOND << power for power in range(32))], dtype=np.int64)
 """Bins of durations, public: none at all, under a second, then doubling to 68 years and more."""

@@ -9,11 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK
-from discreet.mechanisms.amun.sampling import Floats, choose, fractions, projected, significant
+from discreet.mechanisms.amun.sampling import choose, fractions, projected, significant
 from discreet.mechanisms.amun.spending import StartsSpending
 from discreet.privacy.noise import discrete_laplace
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 
 DEPTH = 12
 """The public stretch has 2**DEPTH weeks, from 29 December 1969 to June 2048; what lies outside

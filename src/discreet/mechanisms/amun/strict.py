@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.assemble import assemble
 from discreet.log.events import EventLog
 from discreet.log.instants import LATEST, microseconds
@@ -13,7 +14,7 @@ from discreet.mechanisms.amun.gaps import Gaps, Steps
 from discreet.mechanisms.amun.spending import Spending
 from discreet.mechanisms.amun.starts import Starts
 from discreet.privacy.partition import OptimalSelection, select
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.release import fresh_names
 
 

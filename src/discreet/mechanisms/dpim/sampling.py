@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms.dpim.building import Build, Flags
+from discreet.arrays import Booleans
+from discreet.mechanisms.dpim.building import Build
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.models.tree import Tree
 from discreet.privacy.noise import discrete_laplace
@@ -96,7 +97,7 @@ class _EndReader:
     source: Randomness
     used: int = 0
 
-    def __call__(self, members: set[int], share: float) -> tuple[Flags, Flags] | None:
+    def __call__(self, members: set[int], share: float) -> tuple[Booleans, Booleans] | None:
         budget = Fraction(self.sampler.round_epsilon) * Fraction(self.sampler.shares[1])
         if self.sampler.published:
             budget *= Fraction(share)

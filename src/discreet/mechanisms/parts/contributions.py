@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers, Ints
 from discreet.log.follows import pairs
-from discreet.log.variants import Ints, Variants
+from discreet.log.variants import Variants
 from discreet.mechanisms.parts.count_noise import CountNoise
-from discreet.mechanisms.parts.prefix_tree import Floats, Integers
 from discreet.privacy.randomness import Randomness
 
 Norm = Literal["l1", "l2"]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from discreet.arrays import Integers
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import Rational, discrete_gaussian, discrete_laplace
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.parts.count_noise import least_noise
-from discreet.mechanisms.parts.rules import Integers, Rules, eventually_follows, first_and_last
+from discreet.mechanisms.parts.rules import Rules, eventually_follows, first_and_last
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 

@@ -7,10 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.prefix_growth import DROPPED, HARMFUL, HARMLESS
 from discreet.mechanisms.parts.prefix_tree import PrefixTree
-from discreet.mechanisms.parts.rules import Integers, Rules, Violations
+from discreet.mechanisms.parts.rules import Rules, Violations
 from discreet.privacy.noise import geometric
 from discreet.privacy.randomness import Randomness
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts.prefix_tree import Integers
 from discreet.privacy.randomness import Randomness
 
 MOST_STEPS = 5_000_000

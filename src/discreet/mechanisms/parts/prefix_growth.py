@@ -8,9 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.parts.count_noise import CountNoise
-from discreet.mechanisms.parts.prefix_tree import Booleans, Integers, PrefixTree
+from discreet.mechanisms.parts.prefix_tree import PrefixTree
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Randomness
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.log.variants import Ints, Variants
+from discreet.arrays import Booleans, Floats, Integers, Ints
+from discreet.log.variants import Variants
 
 CANDIDATES = 200_000
 """At most this many candidates are looked at on one level, whatever the log and the budget."""
-
-Booleans = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
