@@ -28,7 +28,9 @@ class Automaton:
 
     def __init__(self, net: Net, activities: tuple[str, ...]) -> None:
         self.net = net
-        numbers = {place: i for i, place in enumerate(sorted(net.places))}
+        self.activities = activities
+        self._places = sorted(net.places)
+        numbers = {place: i for i, place in enumerate(self._places)}
         self._inputs = [_mask(numbers[p] for p in t.inputs) for t in net.transitions]
         self._outputs = [_mask(numbers[p] for p in t.outputs) for t in net.transitions]
         self._silent = [i for i, t in enumerate(net.transitions) if t.label is None]
@@ -61,6 +63,10 @@ class Automaton:
                 self._table = np.concatenate([self._table, np.full_like(self._table, -1)])
                 self._next = np.concatenate([self._next, np.zeros_like(self._next)])
         return found
+
+    def marked(self, state: int) -> frozenset[int]:
+        """The places that hold a token in a state."""
+        return frozenset(p for i, p in enumerate(self._places) if self._markings[state] >> i & 1)
 
     def lookup(self, states: Integers, symbols: Integers) -> tuple[Integers, Integers]:
         """The steps from these states with these symbols, and where they lead.
