@@ -153,7 +153,7 @@ class SaPa(FollowsMechanism):
         return square(variants.activities, counts)
 
     def _published_follows(self, variants: Variants, source: Randomness) -> Follows:
-        raw = Follows.of_variants(variants).counts.ravel()
+        raw = Follows.of_variants(variants).counts.astype(np.int64).ravel()
         first, second, _ = near_pairs(variants, self.max_distance)
         near = np.zeros(len(raw), dtype=np.bool_)
         near[first * (len(variants.activities) + 1) + second] = True
