@@ -22,7 +22,7 @@ from discreet.mechanisms.parts.prefix_growth import (
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.parts.prefix_tree import CANDIDATES, PrefixTree
+from discreet.mechanisms.parts.prefix_tree import CANDIDATES, NoisyPrefixTree
 from discreet.mechanisms.parts.quantile import private_bound
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget, Guarantee, Part
@@ -218,7 +218,7 @@ def published_tree(
     variants: Variants, max_length: int, epsilon: float, min_count: int, source: Randomness
 ) -> Variants:
     """The query as its authors run it: ends and the last level are never pruned."""
-    tree = PrefixTree(variants)
+    tree = NoisyPrefixTree(variants)
     noise = CountNoise.laplace(1, epsilon)
     while tree.depth < max_length and len(tree.open):
         refuse_explosion(tree)
@@ -228,7 +228,7 @@ def published_tree(
     return published_variants(tree, max_length)
 
 
-def refuse_explosion(tree: PrefixTree) -> None:
+def refuse_explosion(tree: NoisyPrefixTree) -> None:
     """Stop a published growth that would not end in reasonable time."""
     candidates = len(tree.open) * tree.symbols
     if candidates > PUBLISHED_CANDIDATES:
@@ -238,7 +238,9 @@ def refuse_explosion(tree: PrefixTree) -> None:
         )
 
 
-def published_step(tree: PrefixTree, noisy: Integers, least: Integers, max_length: int) -> Integers:
+def published_step(
+    tree: NoisyPrefixTree, noisy: Integers, least: Integers, max_length: int
+) -> Integers:
     """Prune one level, except for ends and the last level; the chosen candidates' numbers."""
     ended = np.arange(len(noisy)) % tree.symbols == tree.end
     exempt = ended | (tree.depth + 1 == max_length)
@@ -248,7 +250,7 @@ def published_step(tree: PrefixTree, noisy: Integers, least: Integers, max_lengt
     return chosen
 
 
-def published_variants(tree: PrefixTree, max_length: int) -> Variants:
+def published_variants(tree: NoisyPrefixTree, max_length: int) -> Variants:
     """Everything that ended, and everything of the full length, with its own noisy count."""
     leaves = []
     for depth, level in enumerate(tree.levels, start=1):

@@ -17,7 +17,7 @@ from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.contributions import Contributions, near_pairs
 from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.nudge import let_in
-from discreet.mechanisms.parts.playout import balanced, play_out
+from discreet.mechanisms.parts.walks import balanced, walk_out
 from discreet.mechanisms.sacofa import PAPER
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness
@@ -115,7 +115,7 @@ class SaPa(FollowsMechanism):
         follows = (self._follows if strict else self._published_follows)(variants, source)
         if self.playout == "balanced" or (self.playout == "auto" and strict):
             follows = balanced(follows)
-        return play_out(follows, source)
+        return walk_out(follows, source)
 
     def _follows(self, variants: Variants, source: Randomness) -> Follows:
         counted = Contributions.of_follows(variants)

@@ -12,7 +12,7 @@ from discreet.arrays import Integers
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.samples.catalogue import PROCESSES
-from discreet.log.samples.tree import Stage
+from discreet.log.samples.simulation import Stage
 
 __all__ = ["PERSON", "RESOURCE", "SAMPLES", "sample_log"]
 
@@ -46,7 +46,7 @@ def sample_log(
     monday = midnight - timedelta(days=begin.weekday())
     stage = Stage(rng)
     arrivals = process.week.arrivals(rng, cases, _WEEKS, ceil((begin - monday).total_seconds()))
-    process.tree(stage, np.arange(cases, dtype=np.int64), arrivals)
+    process.behaviour(stage, np.arange(cases, dtype=np.int64), arrivals)
     events = stage.history()
     persons = _persons(rng, cases, process.returning)
     epoch = (monday - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

@@ -1,7 +1,7 @@
-"""Process trees that are played for all cases at once, on whole arrays.
+"""Simulating a process for all cases at once, on whole arrays: who does what, and when.
 
-A node is a function: it takes the cases that reach it and the second each does, lets them pass,
-and returns the second each is through. What happened on the way is recorded on the stage.
+A behaviour is a function: it takes the cases that reach it and the second each does, lets them
+pass, and returns the second each is through. What happened on the way is recorded on the stage.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import polars as pl
 
 from discreet.arrays import Integers
 
-Node: TypeAlias = "Callable[[Stage, Integers, Integers], Integers]"
+Behaviour: TypeAlias = "Callable[[Stage, Integers, Integers], Integers]"
 
 
 class Team(NamedTuple):
@@ -26,7 +26,7 @@ class Team(NamedTuple):
 
 
 class Stage:
-    """Where a tree is played: the source of chance, and what has happened so far."""
+    """Where a process is played: the source of chance, and what has happened so far."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
@@ -63,7 +63,7 @@ class Stage:
         )
 
 
-def step(name: str, hours: float, team: Team, spread: float = 0.8) -> Node:
+def step(name: str, hours: float, team: Team, spread: float = 0.8) -> Behaviour:
     """One activity, done a log-normal time (median `hours`, waiting included) after it is due."""
 
     def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
@@ -75,7 +75,7 @@ def step(name: str, hours: float, team: Team, spread: float = 0.8) -> Node:
     return play
 
 
-def in_order(*parts: Node) -> Node:
+def in_order(*parts: Behaviour) -> Behaviour:
     """Parts that follow one another; with no parts, nothing happens."""
 
     def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
@@ -86,7 +86,7 @@ def in_order(*parts: Node) -> Node:
     return play
 
 
-def parallel(*parts: Node) -> Node:
+def parallel(*parts: Behaviour) -> Behaviour:
     """Parts that start together; how long their steps take decides how they interleave."""
 
     def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
@@ -98,7 +98,7 @@ def parallel(*parts: Node) -> Node:
     return play
 
 
-def choice(*options: tuple[float, Node]) -> Node:
+def choice(*options: tuple[float, Behaviour]) -> Behaviour:
     """Exactly one of several parts, with odds proportional to their weights."""
     bounds = np.cumsum([weight for weight, _ in options])
 
@@ -113,12 +113,12 @@ def choice(*options: tuple[float, Node]) -> Node:
     return play
 
 
-def maybe(probability: float, *parts: Node) -> Node:
+def maybe(probability: float, *parts: Behaviour) -> Behaviour:
     """The parts in order with this probability, otherwise nothing."""
     return choice((probability, in_order(*parts)), (1 - probability, in_order()))
 
 
-def loop(again: float, body: Node, redo: Node | None = None) -> Node:
+def loop(again: float, body: Behaviour, redo: Behaviour | None = None) -> Behaviour:
     """A body that, each time with probability `again`, is repeated after the redo part."""
     repeat = in_order(redo, body) if redo else body
 
