@@ -95,10 +95,10 @@ def measured(truth: Variants, chosen: object, log: EventLog) -> tuple[float, flo
     """Similarity and directly-follows distance of one release, and how many variants it has."""
     artefact = chosen.release(log).artefact  # type: ignore[attr-defined]
     if not isinstance(artefact, Variants):
-        from discreet.mechanisms.parts.playout import play_out
+        from discreet.mechanisms.parts.walks import walk_out
         from discreet.privacy.randomness import Randomness
 
-        artefact = play_out(artefact, Randomness.system())
+        artefact = walk_out(artefact, Randomness.system())
     similarity = relative_log_similarity(truth, artefact)
     return similarity, follows_distance(truth, artefact).total_variation, len(artefact)
 

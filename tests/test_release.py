@@ -11,10 +11,11 @@ import pytest
 from discreet.certificate import check_certificate, read_certificate
 from discreet.log.errors import LogError
 from discreet.log.events import TIME
+from discreet.log.files import LOG_SUFFIXES
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.travas import TraVaS
-from discreet.release import LOG_SUFFIXES, Release, check_target
+from discreet.release import Release, check_target
 
 
 @pytest.fixture(scope="module")

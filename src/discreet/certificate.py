@@ -207,13 +207,14 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
 def _inside(path: Path) -> tuple[Certificate | None, str]:
     """The certificate embedded in a log or a model, if any, and the digest of the content."""
     from discreet.log.digest import content_digest
-    from discreet.log.reading import SUFFIXES, read_log
+    from discreet.log.files import LOG_SUFFIXES
+    from discreet.log.reading import read_log
 
     if path.name.lower().endswith(".discreet"):
         from discreet.training.model import model_certificate
 
         return model_certificate(path)
-    if not path.name.lower().endswith(SUFFIXES):
+    if not path.name.lower().endswith(LOG_SUFFIXES):
         return None, _digest(path)
     log = read_log(path, allow_empty=True)
     text = log.attributes.get("dp:certificate")

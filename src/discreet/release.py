@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from discreet.certificate import Certificate, LedgerUse, certificate_path
+from discreet.log.files import LOG_SUFFIXES
 from discreet.log.variants import Variants
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
@@ -30,9 +31,6 @@ class Document(Protocol):
 
     def render(self, suffix: str) -> str:
         """The text of the file."""
-
-
-LOG_SUFFIXES = (".xes", ".xes.gz", ".csv", ".csv.gz", ".parquet")
 
 
 def check_target(path: Path, suffixes: tuple[str, ...] = LOG_SUFFIXES) -> None:

@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.arrays import Booleans, Floats
 from discreet.audits import audit
-from discreet.audits.canaries import Booleans, Floats, audit_canaries, audit_one_run
+from discreet.audits.canaries import audit_canaries, audit_one_run
 from discreet.audits.neighbours import Case, make_log, pair, pairs_for
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travas import TraVaS, UTraVaS

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import loglinear
-from discreet.mechanisms.headtail.candidates import PHASES, Integers
+from discreet.mechanisms.headtail.candidates import PHASES
 from discreet.mechanisms.headtail.loglinear import CLIP, GRID, ONCE, Examples, LogLinear, trained
 from discreet.mechanisms.headtail.ngrams import NGramNoise
 from discreet.privacy.guarantee import Budget

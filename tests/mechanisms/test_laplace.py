@@ -14,7 +14,7 @@ from discreet.mechanisms.laplace import (
     refuse_explosion,
 )
 from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.parts.prefix_tree import PrefixTree
+from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget
 from discreet.utility.similarity import relative_log_similarity
@@ -59,7 +59,7 @@ def test_bad_parameters_are_refused() -> None:
         Laplace(fidelity="published")
     with pytest.raises(ParameterError, match="delta above 0"):
         Laplace(alphabet=LABELS, form="gaussian")
-    tree = PrefixTree(sample_log("hospital", cases=20, seed=1).variants)
+    tree = NoisyPrefixTree(sample_log("hospital", cases=20, seed=1).variants)
     tree.open = tree.open.repeat(1_000_000)
     with pytest.raises(ParameterError, match="min_count"):
         refuse_explosion(tree)

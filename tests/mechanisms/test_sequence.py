@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from discreet.audits.canaries import Booleans, Floats, audit_one_run
+from discreet.arrays import Booleans, Floats
+from discreet.audits.canaries import audit_one_run
 from discreet.audits.neighbours import Case, make_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Booleans, Floats
 from discreet.audits.bounds import epsilon_from_one_run, one_run_p_value
 from discreet.audits.neighbours import Trace
 from discreet.audits.result import CONFIDENCE, FALSE_ALARM
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
 
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 GUESSED = (0.02, 0.1, 0.3, 1.0)
 """Shares of the canaries that are guessed: fixed beforehand, the error divided among them."""
 CONFIRMATIONS = 3

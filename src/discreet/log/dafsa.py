@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.log.variants import Ints, Variants, spans
+from discreet.arrays import Integers, Ints
+from discreet.log.variants import Variants, spans
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.errors import LogError
-from discreet.log.variants import Ints, Variants, spans
+from discreet.log.variants import Variants, spans
 
 CASE = "case:concept:name"
 ACTIVITY = "concept:name"

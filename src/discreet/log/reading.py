@@ -11,14 +11,13 @@ import polars as pl
 
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, Classifier, EventLog
+from discreet.log.files import LOG_SUFFIXES
 from discreet.log.shaping import Order, Shape
 from discreet.log.source import Source
 from discreet.log.tables import read_csv, read_frame, read_parquet
 from discreet.log.times import check_timezone
 from discreet.log.types import TYPES, Type, declared
 from discreet.log.xes import Engine, read_xes
-
-SUFFIXES = (".xes", ".xes.gz", ".csv", ".csv.gz", ".parquet")
 
 NO_EVENTS = pl.DataFrame(
     schema={CASE: pl.String, ACTIVITY: pl.String, TIME: pl.Datetime("us", "UTC")}
@@ -135,7 +134,7 @@ def _read(
     if name.endswith(".parquet"):
         return read_parquet(path)
     raise LogError(
-        f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(SUFFIXES)}"
+        f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(LOG_SUFFIXES)}"
     )
 
 

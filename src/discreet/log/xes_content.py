@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.attributes import Attribute, as_mapping
 from discreet.log.errors import LogError, option
 from discreet.log.source import Source
-from discreet.log.variants import Ints
 
 TYPES = frozenset({"string", "date", "int", "float", "boolean", "id"})
 MAX_COLUMNS = 5000

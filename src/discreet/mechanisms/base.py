@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
+from discreet.log.files import LOG_SUFFIXES
 from discreet.mechanisms.parameters import Parameter, ParameterError, declared, parameter
 from discreet.privacy.conversion import per_case
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.noise import Rational
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Found, Group, Statement, Step, noise_of, promised
-from discreet.release import LOG_SUFFIXES, Artefact, Release
+from discreet.release import Artefact, Release
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.mechanisms.laplace import PAPER
@@ -15,7 +16,6 @@ from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.contributions import Contributions, Norm
 from discreet.mechanisms.parts.over_alphabet import OverAlphabet
-from discreet.mechanisms.parts.prefix_tree import Integers
 from discreet.mechanisms.parts.quantile import private_bound
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
@@ -194,6 +194,6 @@ def square(activities: tuple[str, ...], counts: Integers) -> Follows:
 
 def published_follows(variants: Variants, epsilon: float, source: Randomness) -> Follows:
     """Laplace noise of scale 1/ε on every pair, negative counts set to zero."""
-    raw = Follows.of_variants(variants).counts
+    raw = Follows.of_variants(variants).counts.astype(np.int64)
     noisy = CountNoise.laplace(1, epsilon, FOLLOWS).added(raw, source)
     return square(variants.activities, np.maximum(noisy, 0))

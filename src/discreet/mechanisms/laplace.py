@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
@@ -19,7 +20,7 @@ from discreet.mechanisms.parts.prefix_growth import (
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.parts.prefix_tree import CANDIDATES, Integers, PrefixTree
+from discreet.mechanisms.parts.prefix_tree import CANDIDATES, NoisyPrefixTree
 from discreet.mechanisms.parts.quantile import private_bound
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
@@ -218,7 +219,7 @@ def published_tree(
     variants: Variants, levels: list[CountNoise], min_count: int, source: Randomness
 ) -> Variants:
     """The query as its authors run it: ends and the last level are never pruned."""
-    tree = PrefixTree(variants)
+    tree = NoisyPrefixTree(variants)
     while tree.depth < len(levels) and len(tree.open):
         refuse_explosion(tree)
         noisy = levels[tree.depth].added(tree.raw_counts(), source)
@@ -226,7 +227,7 @@ def published_tree(
     return published_variants(tree, len(levels))
 
 
-def refuse_explosion(tree: PrefixTree) -> None:
+def refuse_explosion(tree: NoisyPrefixTree) -> None:
     """Stop a published growth that would not end in reasonable time."""
     candidates = len(tree.open) * tree.symbols
     if candidates > PUBLISHED_CANDIDATES:
@@ -236,7 +237,9 @@ def refuse_explosion(tree: PrefixTree) -> None:
         )
 
 
-def published_step(tree: PrefixTree, noisy: Integers, least: Integers, max_length: int) -> Integers:
+def published_step(
+    tree: NoisyPrefixTree, noisy: Integers, least: Integers, max_length: int
+) -> Integers:
     """Prune one level, except for ends and the last level; the chosen candidates' numbers."""
     ended = np.arange(len(noisy)) % tree.symbols == tree.end
     exempt = ended | (tree.depth + 1 == max_length)
@@ -246,7 +249,7 @@ def published_step(tree: PrefixTree, noisy: Integers, least: Integers, max_lengt
     return chosen
 
 
-def published_variants(tree: PrefixTree, max_length: int) -> Variants:
+def published_variants(tree: NoisyPrefixTree, max_length: int) -> Variants:
     """Everything that ended, and everything of the full length, with its own noisy count."""
     leaves = []
     for depth, level in enumerate(tree.levels, start=1):

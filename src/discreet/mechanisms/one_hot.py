@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.generative import Generative, State, Watch
@@ -21,7 +22,7 @@ from discreet.mechanisms.parts.dictionary import (
 )
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, Selection
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import Plan, fitted
 from discreet.privacy.steps import Selecting, Sequential, Statement, Step
 

@@ -21,7 +21,7 @@ from discreet.mechanisms.parts.alphabet import FROM_LOG, alphabet_status
 from discreet.mechanisms.parts.learned_rules import learned_rules
 from discreet.mechanisms.parts.nudge import Nudge, Pruning
 from discreet.mechanisms.parts.prefix_growth import DROPPED, HARMFUL, HARMLESS
-from discreet.mechanisms.parts.prefix_tree import PrefixTree
+from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
 from discreet.mechanisms.parts.rules import RuleRows, Rules, checked_rules, read_rules
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -224,7 +224,7 @@ class SaCoFa(PrefixMechanism):
         thresholds = np.array(
             [nudge.threshold(noises[0], verdict, 1) for verdict in (HARMLESS, HARMFUL)] + [0]
         )
-        tree = PrefixTree(variants)
+        tree = NoisyPrefixTree(variants)
         while tree.depth < max_length and len(tree.open):
             refuse_explosion(tree)
             verdicts = nudge.verdicts(tree, source)

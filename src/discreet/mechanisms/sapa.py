@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.mechanisms.df_laplace import FOLLOWS, FollowsMechanism, square
@@ -15,8 +16,7 @@ from discreet.mechanisms.parameters import parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.contributions import Contributions, near_pairs
 from discreet.mechanisms.parts.nudge import let_in
-from discreet.mechanisms.parts.playout import balanced, play_out
-from discreet.mechanisms.parts.prefix_tree import Booleans, Integers
+from discreet.mechanisms.parts.walks import balanced, walk_out
 from discreet.mechanisms.sacofa import PAPER
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
@@ -110,7 +110,7 @@ class SaPa(FollowsMechanism):
         follows = (self._follows if strict else self._published_follows)(variants, source)
         if self.playout == "balanced" or (self.playout == "auto" and strict):
             follows = balanced(follows)
-        return play_out(follows, source)
+        return walk_out(follows, source)
 
     def _follows(self, variants: Variants, source: Randomness) -> Follows:
         counted = Contributions.of_follows(variants)
@@ -148,7 +148,7 @@ class SaPa(FollowsMechanism):
         return square(variants.activities, counts)
 
     def _published_follows(self, variants: Variants, source: Randomness) -> Follows:
-        raw = Follows.of_variants(variants).counts.ravel()
+        raw = Follows.of_variants(variants).counts.astype(np.int64).ravel()
         first, second, _ = near_pairs(variants, self.max_distance)
         near = np.zeros(len(raw), dtype=np.bool_)
         near[first * (len(variants.activities) + 1) + second] = True

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
 from discreet.mechanisms.parameters import parameter
@@ -21,7 +22,7 @@ from discreet.privacy.partition import (
     Selection,
     TruncatedSelection,
 )
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Selecting, Sequential, Statement, Step
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from operator import index
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy.randomness import Integers, Randomness, Words
+from discreet.arrays import Booleans, Integers
+from discreet.privacy.randomness import Randomness, Words
 
 Rational = Fraction | int | float
 Enclosure = tuple[int, int]
 Weights = tuple[Sequence[Enclosure], int]
-Booleans = npt.NDArray[np.bool_]
 
 TABLE_BITS = 9
 GUARD = 64

@@ -22,13 +22,14 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from discreet.arrays import Integers, Ints
 from discreet.privacy.accounting import zcdp_epsilon, zcdp_rho
 from discreet.privacy.conversion import group
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Guarantee, Neighbours, Part, Status
 from discreet.privacy.noise import Rational
-from discreet.privacy.partition import Ints, Selection, select
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.partition import Selection, select
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import Plan, rdp_epsilon
 from discreet.privacy.reserved import ReservedSelection
 from discreet.privacy.selection import Score, exponential, noisy_max, noisy_top_k

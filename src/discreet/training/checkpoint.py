@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.errors import LogError
 from discreet.log.files import atomic_write, readable
 from discreet.mechanisms.generative import Generative, State, Watch
-from discreet.privacy.randomness import Integers
 from discreet.training.tensors import TensorError, pack, unpack
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.arrays import Integers
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import Plan
 from discreet.privacy.steps import SampledGaussian
 from discreet.privacy.transcript import note, noted

@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
 from discreet.utility.similarity import edit_distances, leave_equal
-from discreet.utility.transport import EXACT_PAIRS, Floats, Integers, Transport, transport
+from discreet.utility.transport import EXACT_PAIRS, Transport, transport
 
 Buffer = Literal["length", "longest"]
 

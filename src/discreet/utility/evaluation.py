@@ -21,7 +21,7 @@ from discreet.utility.subject import Subject, subject_of
 
 if TYPE_CHECKING:
     from discreet.utility.anomalies import Normality
-    from discreet.utility.replay import Quality
+    from discreet.utility.model import Quality
 
 WARNING = "computed on the raw log: for its holder, not for publication"
 

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
-from discreet.utility.transport import EXACT_PAIRS, Floats, Integers, transport
+from discreet.utility.transport import EXACT_PAIRS, transport
 
 
 @dataclass(frozen=True)

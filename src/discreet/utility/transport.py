@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from discreet.arrays import Floats, Integers
+
 Costs = Callable[[Integers, Integers], Floats]
 """The cost of every pair of some rows (left) and columns (right)."""
 

@@ -14,7 +14,7 @@ from discreet.mechanisms.parts.prefix_growth import (
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.parts.prefix_tree import PrefixTree, round_to_total
+from discreet.mechanisms.parts.prefix_tree import round_to_total
 from discreet.privacy.count_noise import CountNoise, least_noise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -27,9 +27,9 @@ LOGS = st.dictionaries(
 )
 
 
-def grown(log: dict[tuple[str, ...], int], depth: int) -> tuple[PrefixTree, list[dict]]:
+def grown(log: dict[tuple[str, ...], int], depth: int) -> tuple[NoisyPrefixTree, list[dict]]:
     """A tree that keeps what occurs, and its raw counts by prefix and level."""
-    tree = PrefixTree(Variants.from_counts(log))
+    tree = NoisyPrefixTree(Variants.from_counts(log))
     seen = []
     while tree.depth < depth and len(tree.open):
         raw = tree.raw_counts()
@@ -78,7 +78,7 @@ def test_a_case_adds_one_to_at_most_one_prefix_on_each_level(
         given_log = Variants.from_counts(counts)
         code = np.array([labels.index(label) for label in given_log.activities], dtype=np.int32)
         full = Variants(labels, code[given_log.codes], given_log.offsets, given_log.counts)
-        tree = PrefixTree(full)
+        tree = NoisyPrefixTree(full)
         levels = []
         for _ in range(depth):
             raw = tree.raw_counts()

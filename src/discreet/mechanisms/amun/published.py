@@ -9,14 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers, Ints
 from discreet.log.assemble import assemble
 from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog
 from discreet.log.instants import HOUR, LATEST, microseconds, since_start
-from discreet.log.variants import Ints, spans
-from discreet.mechanisms.amun.risk import Floats, published_epsilon, worst_prior
+from discreet.log.variants import spans
+from discreet.mechanisms.amun.risk import published_epsilon, worst_prior
 from discreet.privacy.noise import discrete_laplace, geometric
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.release import fresh_names
 
 GRID = 1 << 30

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.assemble import assemble
 from discreet.log.events import EventLog
 from discreet.log.instants import LATEST, microseconds
@@ -12,7 +13,7 @@ from discreet.mechanisms.amun.columns import Column
 from discreet.mechanisms.amun.gaps import Gaps, Steps
 from discreet.mechanisms.amun.spending import VARIANTS, values_of
 from discreet.mechanisms.amun.starts import Starts
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Selecting, Step
 from discreet.release import fresh_names
 

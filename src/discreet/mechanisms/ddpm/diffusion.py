@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from discreet.arrays import Integers
 from discreet.mechanisms.ddpm.mechanism import TIME_FEATURES
 from discreet.mechanisms.parts.dictionary import Dictionary
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.training.sgd import normals, plain
 
 STEPS = 300

@@ -11,10 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from discreet.arrays import Integers
 from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, network, odds
 from discreet.mechanisms.ddpm.mechanism import NETWORK, layer_sizes
 from discreet.mechanisms.generative import State, Watch
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.training.clipping import Factors
 from discreet.training.sgd import (
     Optimiser,

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms.dpim.building import Build, Flags
+from discreet.arrays import Booleans
+from discreet.mechanisms.dpim.building import Build
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.models.tree import Tree
 from discreet.privacy.count_noise import CountNoise
@@ -110,7 +111,7 @@ class _EndReader:
     source: Randomness
     used: int = 0
 
-    def __call__(self, members: set[int], share: float) -> tuple[Flags, Flags] | None:
+    def __call__(self, members: set[int], share: float) -> tuple[Booleans, Booleans] | None:
         readings: Fraction | int = self.sampler.max_cuts
         if self.sampler.published:
             readings = 1 / Fraction(share)

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.language import Language
 from discreet.models.inductive import inductive_miner
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 SAMPLES = 4000
 """Sequences that are sampled at most."""

@@ -13,13 +13,12 @@ from statistics import NormalDist
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers, Ints
 from discreet.log.follows import pairs
-from discreet.log.variants import Ints, Variants
+from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.candidates import (
     PHASES,
     Chain,
-    Floats,
-    Integers,
     context,
     located,
 )

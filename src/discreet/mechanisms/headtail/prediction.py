@@ -7,9 +7,8 @@ stands for it. Post-processing only.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from discreet.arrays import Floats
 
 LIKE, UNLIKE = 0.1, 0.4
 """Recombinations of a head: their error if it covers the whole log, and what is added if it covers

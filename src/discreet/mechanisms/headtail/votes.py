@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Randomness
 from discreet.utility.similarity import edit_distances
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 BLOCK = 4_000_000
 """Distances held in memory at a time."""

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers, Ints
 from discreet.log.follows import pairs
-from discreet.log.variants import Ints, Variants
-from discreet.mechanisms.parts.prefix_tree import Floats, Integers
+from discreet.log.variants import Variants
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 

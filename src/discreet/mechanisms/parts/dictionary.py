@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.privacy.randomness import Integers
 
 MOST_COLUMNS = 100_000
 

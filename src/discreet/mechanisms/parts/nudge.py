@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.mechanisms.parts.prefix_growth import DROPPED, HARMFUL, HARMLESS
-from discreet.mechanisms.parts.prefix_tree import PrefixTree
-from discreet.mechanisms.parts.rules import Integers, Rules, Violations
+from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
+from discreet.mechanisms.parts.rules import Rules, Violations
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.noise import geometric
 from discreet.privacy.randomness import Randomness
@@ -41,7 +42,7 @@ class Nudge:
             HARMFUL: 1 if pruning == "none" else min_count_harmful or min_count,
         }
 
-    def verdicts(self, tree: PrefixTree, source: Randomness) -> Integers:
+    def verdicts(self, tree: NoisyPrefixTree, source: Randomness) -> Integers:
         """Which candidates are harmless, harmful but let in, or dropped."""
         broken = self._violations.of_candidates()
         found = np.where(broken > 0, DROPPED, HARMLESS)

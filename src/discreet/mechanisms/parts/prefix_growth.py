@@ -8,8 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts.prefix_tree import Booleans, Integers, PrefixTree
+from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace
@@ -24,7 +25,7 @@ HARMLESS, HARMFUL, DROPPED = 0, 1, 2
 class Semantics(Protocol):
     """What is known of candidates without reading the log."""
 
-    def verdicts(self, tree: PrefixTree, source: Randomness) -> Integers:
+    def verdicts(self, tree: NoisyPrefixTree, source: Randomness) -> Integers:
         """HARMLESS, HARMFUL or DROPPED for each candidate of the next level."""
 
     def follow(self, parent: Integers, symbol: Integers) -> None:
@@ -40,7 +41,7 @@ class Plain:
     def __init__(self, min_count: int | None = None) -> None:
         self.min_count = min_count
 
-    def verdicts(self, tree: PrefixTree, source: Randomness) -> Integers:
+    def verdicts(self, tree: NoisyPrefixTree, source: Randomness) -> Integers:
         """All harmless."""
         return np.full(len(tree.open) * tree.symbols, HARMLESS)
 
@@ -58,14 +59,14 @@ def grow_by_levels(
     noise: CountNoise,
     semantics: Semantics,
     source: Randomness,
-) -> PrefixTree:
+) -> NoisyPrefixTree:
     """Noise on every candidate of every level, which then is kept or not by its noisy count.
 
     A case adds one to at most one candidate on each of `max_length` levels: L1 sensitivity
     max_length, L2 sensitivity √max_length. What is not looked at is post-processing of the full
     noisy tree, and so is the public bound on a level: the largest noisy counts stay.
     """
-    tree = PrefixTree(variants)
+    tree = NoisyPrefixTree(variants)
     while tree.depth < max_length and len(tree.open):
         allowed, verdicts = _candidates(tree, semantics, source)
         noisy = noise.added(tree.raw_counts()[allowed], source)
@@ -85,7 +86,7 @@ def grow_privtree(
     leaves: Laplace,
     semantics: Semantics,
     source: Randomness,
-) -> PrefixTree:
+) -> NoisyPrefixTree:
     """A tree whose splits together cost the same however deep it is (Zhang et al. 2016).
 
     A prefix with count c at depth i is split iff max(θ − t, c − i·t) + X > θ, θ = 0, X discrete
@@ -100,7 +101,7 @@ def grow_privtree(
 
     Each case lies in one leaf, so noise of scale 1/ε′ on the leaves costs ε′ more.
     """
-    tree = PrefixTree(variants)
+    tree = NoisyPrefixTree(variants)
     deciding, bias = privtree_noise(tree.symbols, splits)
     noise = leaves.noise()
     while tree.depth < max_length and len(tree.open):
@@ -129,7 +130,7 @@ def privtree_noise(symbols: int, splits: Laplace) -> tuple[CountNoise, int]:
 
 
 def _candidates(
-    tree: PrefixTree, semantics: Semantics, source: Randomness
+    tree: NoisyPrefixTree, semantics: Semantics, source: Randomness
 ) -> tuple[Integers, Integers]:
     """The numbers of the candidates that are looked at, and what is known of each.
 
@@ -150,7 +151,7 @@ def _thresholds(semantics: Semantics, noise: CountNoise, verdicts: Integers) -> 
 
 
 def _grow(
-    tree: PrefixTree,
+    tree: NoisyPrefixTree,
     semantics: Semantics,
     chosen: Integers,
     counts: Integers,
@@ -171,7 +172,7 @@ def _at_most(split: Booleans, most: int, source: Randomness) -> Booleans:
     return split
 
 
-def _add_up(tree: PrefixTree) -> None:
+def _add_up(tree: NoisyPrefixTree) -> None:
     """Give every split prefix the sum of the noisy leaves below it."""
     for above, below in zip(tree.levels[-2::-1], tree.levels[::-1], strict=False):
         np.add.at(above.count, below.parent, below.count)

@@ -1,20 +1,17 @@
-"""A prefix tree of variants, grown level by level on integer arrays."""
+"""A noisy prefix tree, grown level by level over the exact one of a log."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.log.variants import Ints, Variants
+from discreet.arrays import Booleans, Floats, Integers, Ints
+from discreet.log.variants import Variants
+from discreet.models.prefixes import PrefixTree
 
 CANDIDATES = 200_000
 """At most this many candidates are looked at on one level, whatever the log and the budget."""
-
-Booleans = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,8 +28,8 @@ class Level:
     firm: Booleans
 
 
-class PrefixTree:
-    """A growing tree, with all variants of a log standing at the prefixes they have reached.
+class NoisyPrefixTree:
+    """A growing tree that knows which prefixes of a log its own are.
 
     Candidates of the next level are numbered prefix · symbols + symbol, over the open prefixes of
     the last level. A case adds one to exactly one candidate of each level that it reaches.
@@ -43,9 +40,9 @@ class PrefixTree:
         self.symbols = len(variants.activities) + 1
         self.levels: list[Level] = []
         self.open = np.zeros(1, dtype=np.int64)
-        self._variants = variants
-        self._here = np.arange(len(variants))
-        self._prefix = np.zeros(len(variants), dtype=np.int64)
+        self._exact = PrefixTree(variants)
+        self._prefix = np.zeros(1, dtype=np.int64)
+        """The open prefix that each of the log's prefixes of this length is, or −1."""
 
     @property
     def depth(self) -> int:
@@ -64,35 +61,40 @@ class PrefixTree:
 
     def raw_counts(self) -> Integers:
         """How many cases follow each candidate. Raw: to be noised before anything is decided."""
-        counts = np.bincount(
-            self._keys(),
-            weights=self._variants.counts[self._here],
-            minlength=len(self.open) * self.symbols,
-        )
-        return counts.astype(np.int64)
+        exact = self._exact
+        size = len(self.open) * self.symbols
+        if self.depth >= len(exact.ends):
+            return np.zeros(size, dtype=np.int64)
+        variants, nodes = exact.ends[self.depth]
+        ended = self._prefix[nodes] * self.symbols + self.end
+        keys, cases = [ended], [exact.counts[variants]]
+        if self.depth < len(exact.levels):
+            keys.append(self._candidates())
+            cases.append(exact.levels[self.depth].cases)
+        key, weight = np.concatenate(keys), np.concatenate(cases)
+        inside = key >= 0
+        return np.bincount(key[inside], weights=weight[inside], minlength=size).astype(np.int64)
 
-    def _keys(self) -> Integers:
-        """The candidate that each variant still in the tree follows."""
-        ended = self._variants.lengths[self._here] == self.depth
-        symbols = np.full(len(self._here), self.end, dtype=np.int64)
-        going = self._here[~ended]
-        symbols[~ended] = self._variants.codes[self._variants.offsets[going] + self.depth]
-        keys: Integers = self._prefix * self.symbols + symbols
+    def _candidates(self) -> Integers:
+        """The candidate that each prefix of the next level of the log is; negative: none."""
+        level = self._exact.levels[self.depth]
+        keys: Integers = self._prefix[level.parent] * self.symbols + level.symbol
         return keys
 
     def grow(self, chosen: Ints, counts: Ints, firm: Booleans, open_: Booleans) -> None:
         """Keep the chosen candidates, numbered in ascending order; go on from the open ones."""
-        keys = self._keys()
         parent, symbol = np.divmod(np.asarray(chosen, dtype=np.int64), self.symbols)
         place = np.full(len(self.open) * self.symbols, -1, dtype=np.int64)
         going_on = np.flatnonzero(open_ & (symbol != self.end))
         place[chosen[going_on]] = np.arange(len(going_on))
         noisy = np.asarray(counts, dtype=np.int64)
+        if self.depth < len(self._exact.levels):
+            keys = self._candidates()
+            inside = keys >= 0
+            self._prefix = np.full(len(keys), -1, dtype=np.int64)
+            self._prefix[inside] = place[keys[inside]]
         self.levels.append(Level(self.open[parent], symbol, noisy, firm))
         self.open = going_on
-        self._prefix = place[keys]
-        inside = self._prefix >= 0
-        self._prefix, self._here = self._prefix[inside], self._here[inside]
 
     def sequences(self) -> list[Integers]:
         """For each level the symbols of its prefixes, one row each."""

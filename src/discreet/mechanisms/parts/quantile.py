@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from discreet.log.variants import Ints
+from discreet.arrays import Ints
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 

@@ -14,13 +14,10 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Booleans, Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.parameters import ParameterError
-
-Booleans = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 KINDS = ("never_follows", "always_follows", "never_precedes", "always_precedes")
 RuleRows = tuple[tuple[str, ...], ...]

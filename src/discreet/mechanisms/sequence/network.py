@@ -15,8 +15,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from discreet.arrays import Integers
 from discreet.mechanisms.sequence.sizes import PHASES
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.training.sgd import plain, uniforms
 
 AT_ONCE = 1 << 14

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.sequence.network import surprises
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import Plan
 from discreet.privacy.steps import SampledGaussian
 from discreet.training.clipping import Factors

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from discreet.arrays import Integers
 from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.one_hot import OneHot
 from discreet.mechanisms.parameters import parameter
 from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.privacy.guarantee import Budget
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import Plan
 from discreet.privacy.steps import Statement, Step
 

@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from discreet.arrays import Integers
 from discreet.mechanisms.generative import State
 from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.mechanisms.travag.mechanism import LATENT
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.training.sgd import Steps, Weights, normals, plain, uniforms
 
 AT_ONCE = 8192

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from discreet.arrays import Integers
 from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.travag.mechanism import (
     DECODER,
@@ -29,7 +30,7 @@ from discreet.mechanisms.travag.networks import (
     model_of,
     resume,
 )
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.training.sgd import PrivateSteps, Recorder, Steps, fresh_weights, normals, plain
 
 if TYPE_CHECKING:

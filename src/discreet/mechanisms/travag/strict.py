@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from discreet.arrays import Integers
 from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.travag.mechanism import (
     DISCRIMINATOR,
@@ -27,7 +28,7 @@ from discreet.mechanisms.travag.networks import (
     model_of,
     resume,
 )
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.training.clipping import clipped_sum
 from discreet.training.sgd import (
     PrivateSteps,

@@ -1,7 +1,7 @@
-"""Process trees that are played for all cases at once, on whole arrays.
+"""Simulating a process for all cases at once, on whole arrays: who does what, and when.
 
-A node is a function: it takes the cases that reach it and the second each does, lets them pass,
-and returns the second each is through. What happened on the way is recorded on the stage.
+A behaviour is a function: it takes the cases that reach it and the second each does, lets them
+pass, and returns the second each is through. What happened on the way is recorded on the stage.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-Array: TypeAlias = npt.NDArray[np.int64]
-Node: TypeAlias = "Callable[[Stage, Array, Array], Array]"
+from discreet.arrays import Integers
+
+Behaviour: TypeAlias = "Callable[[Stage, Integers, Integers], Integers]"
 
 
 class Team(NamedTuple):
@@ -25,17 +26,17 @@ class Team(NamedTuple):
 
 
 class Stage:
-    """Where a tree is played: the source of chance, and what has happened so far."""
+    """Where a process is played: the source of chance, and what has happened so far."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
-        self._keys: list[Array] = []
+        self._keys: list[Integers] = []
         self._names: list[str] = []
         self._members: list[npt.NDArray[np.int16]] = []
         self._teams: dict[Team, int] = {}
         self._resources: list[str] = []
 
-    def record(self, name: str, team: Team, cases: Array, seconds: Array) -> None:
+    def record(self, name: str, team: Team, cases: Integers, seconds: Integers) -> None:
         """Note that someone of the team did the activity in these cases at these seconds."""
         if team not in self._teams:
             self._teams[team] = len(self._resources)
@@ -62,10 +63,10 @@ class Stage:
         )
 
 
-def step(name: str, hours: float, team: Team, spread: float = 0.8) -> Node:
+def step(name: str, hours: float, team: Team, spread: float = 0.8) -> Behaviour:
     """One activity, done a log-normal time (median `hours`, waiting included) after it is due."""
 
-    def play(stage: Stage, cases: Array, clock: Array) -> Array:
+    def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
         seconds = 3600 * hours * np.exp(spread * stage.rng.standard_normal(len(cases)))
         done = clock + 1 + seconds.astype(np.int64)
         stage.record(name, team, cases, done)
@@ -74,10 +75,10 @@ def step(name: str, hours: float, team: Team, spread: float = 0.8) -> Node:
     return play
 
 
-def in_order(*parts: Node) -> Node:
+def in_order(*parts: Behaviour) -> Behaviour:
     """Parts that follow one another; with no parts, nothing happens."""
 
-    def play(stage: Stage, cases: Array, clock: Array) -> Array:
+    def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
         for part in parts:
             clock = part(stage, cases, clock)
         return clock
@@ -85,10 +86,10 @@ def in_order(*parts: Node) -> Node:
     return play
 
 
-def parallel(*parts: Node) -> Node:
+def parallel(*parts: Behaviour) -> Behaviour:
     """Parts that start together; how long their steps take decides how they interleave."""
 
-    def play(stage: Stage, cases: Array, clock: Array) -> Array:
+    def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
         end = clock
         for part in parts:
             end = np.maximum(end, part(stage, cases, clock))
@@ -97,11 +98,11 @@ def parallel(*parts: Node) -> Node:
     return play
 
 
-def choice(*options: tuple[float, Node]) -> Node:
+def choice(*options: tuple[float, Behaviour]) -> Behaviour:
     """Exactly one of several parts, with odds proportional to their weights."""
     bounds = np.cumsum([weight for weight, _ in options])
 
-    def play(stage: Stage, cases: Array, clock: Array) -> Array:
+    def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
         drawn = np.searchsorted(bounds[:-1] / bounds[-1], stage.rng.random(len(cases)), "right")
         end = np.empty_like(clock)
         for option, (_, part) in enumerate(options):
@@ -112,16 +113,16 @@ def choice(*options: tuple[float, Node]) -> Node:
     return play
 
 
-def maybe(probability: float, *parts: Node) -> Node:
+def maybe(probability: float, *parts: Behaviour) -> Behaviour:
     """The parts in order with this probability, otherwise nothing."""
     return choice((probability, in_order(*parts)), (1 - probability, in_order()))
 
 
-def loop(again: float, body: Node, redo: Node | None = None) -> Node:
+def loop(again: float, body: Behaviour, redo: Behaviour | None = None) -> Behaviour:
     """A body that, each time with probability `again`, is repeated after the redo part."""
     repeat = in_order(redo, body) if redo else body
 
-    def play(stage: Stage, cases: Array, clock: Array) -> Array:
+    def play(stage: Stage, cases: Integers, clock: Integers) -> Integers:
         end = body(stage, cases, clock).copy()
         going = np.flatnonzero(stage.rng.random(len(cases)) < again)
         while len(going):

@@ -1,4 +1,4 @@
-"""Playing out a directly-follows distribution: from counts of pairs to whole traces.
+"""Walking through a directly-follows graph: from counts of pairs to whole traces.
 
 It reads the distribution only, so after a private release of it the traces cost nothing more.
 """
@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts.prefix_tree import Integers
 from discreet.privacy.randomness import Randomness
 
 MOST_STEPS = 5_000_000
 """Distributions of more steps than this (mere noise, as a rule) are scaled down to it."""
 
 
-def play_out(follows: Follows, source: Randomness) -> Variants:
+def walk_out(follows: Follows, source: Randomness) -> Variants:
     """Walk from ⊤ to ⊥ until no walk is left, each step taken as often as it was counted.
 
     Algorithm 2 of the SaPa paper. The next activity is drawn in proportion to the remaining
