@@ -1,6 +1,5 @@
 import itertools
 import math
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +17,18 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.dpim import DPIM
 from discreet.mechanisms.dpim.building import Build
 from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import candidates, plan
-from discreet.mechanisms.dpim.sampling import Sampler, _noisy_max_repeatedly
+from discreet.mechanisms.dpim.choosing import CHOICE, FITNESS, candidates, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampling import FITNESS as ROUND_FITNESS
+from discreet.mechanisms.dpim.sampling import Sampler, _noisy_max_repeatedly, round_steps
 from discreet.mechanisms.parameters import ParameterError
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, flower, sequence
 from discreet.privacy.accounting import basic, zcdp
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Choosing, noise_of
 
 SHARES = (0.65, 0.25, 0.1)
 LETTERS = tuple("abcd")
@@ -290,13 +292,13 @@ class TestGraphMethod:
         assert flower(("a", "b")) in found
 
     def test_noise_scales_follow_from_the_parameters(self) -> None:
-        pure = plan(Budget(1.0), SHARES, 8)
-        assert float(pure.graph.size) / GRID == pytest.approx(2 * 8 / 0.65)
-        assert float(pure.fitness.size) / GRID == pytest.approx(1 / 0.1)
-        gaussian = plan(Budget(1.0, 1e-6), SHARES, 8)
-        rho = sum(part.rho or 0 for part in gaussian.parts)
-        assert float(gaussian.graph.size) / GRID**2 == pytest.approx(8 / (0.65 * rho))
-        assert float(gaussian.choice) ** 2 / 8 == pytest.approx(0.25 * rho)
+        pure = graph_steps(Budget(1.0), SHARES)
+        assert float(pair_noise(pure, 8).size) / GRID == pytest.approx(2 * 8 / 0.65)
+        assert float(noise_of(pure.named(FITNESS), 1).size) == pytest.approx(1 / 0.1)
+        gaussian = graph_steps(Budget(1.0, 1e-6), SHARES)
+        rho = float(gaussian.rho or 0)
+        assert float(pair_noise(gaussian, 8).size) / GRID**2 == pytest.approx(8 / (0.65 * rho))
+        assert gaussian.find(CHOICE, Choosing).epsilon ** 2 / 8 == pytest.approx(0.25 * rho)
 
     def test_neighbours_are_not_told_apart_by_more_than_epsilon(self) -> None:
         """The example of the paper: has anyone undergone surgery twice?"""
@@ -320,8 +322,7 @@ class TestGraphMethod:
 class TestSampler:
     def sampler(self, *, published: bool, epsilon: float = 0.5) -> Sampler:
         return Sampler(
-            round_epsilon=epsilon,
-            shares=SHARES,
+            round=round_steps(epsilon, SHARES),
             pairs=(4, 8),
             stop=0.01,
             min_fitness=0.95,
@@ -347,7 +348,7 @@ class TestSampler:
     def test_repeated_maximum_chooses_without_replacement(self) -> None:
         counts = np.array([5, 900, 3, 700, 0])
         source = Randomness.seeded(1)
-        chosen = _noisy_max_repeatedly(counts, 2, Fraction(1, 10), source)
+        chosen = _noisy_max_repeatedly(counts, 2, CountNoise.laplace(1, 10), source)
         assert chosen.tolist() == [1, 3]
 
     def test_siblings_read_the_log_again_and_again_as_published(self) -> None:
@@ -386,7 +387,7 @@ class TestSampler:
         high = [
             sum(sampler.fitness(cases, tree, source) >= 0.85 for _ in range(runs)) for cases in logs
         ]
-        claimed = sampler.round_epsilon * SHARES[2]
+        claimed = sampler.round.named(ROUND_FITNESS).spent.epsilon
         found = _least_epsilon(high[0], high[1], runs)
         if published:
             assert found > 4 * claimed
@@ -402,7 +403,7 @@ class TestSampler:
         assert [answer is None for answer in answers] == [False] * 3 + [True] * 2
 
     def test_random_stopping_gives_up_sometimes(self) -> None:
-        sampler = Sampler(1.0, SHARES, (2, 4), 0.5, 2.0, 2, False, None)
+        sampler = Sampler(round_steps(1.0, SHARES), (2, 4), 0.5, 2.0, 2, False, None)
         cases = Cases(Variants.from_counts({tuple("ab"): 5}), LETTERS)
         outcomes = {sampler.draw(cases, Randomness.seeded(seed))[0] is None for seed in range(60)}
         assert outcomes == {True, False}

@@ -10,13 +10,14 @@ from discreet.mechanisms.laplace import (
     LENGTH_SHARE,
     Laplace,
     best_form,
-    level_noise,
+    prefix_tree,
     refuse_explosion,
 )
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget
+from discreet.privacy.steps import noise_of
 from discreet.utility.similarity import relative_log_similarity
 from tests.mechanisms.neighbours import Small, loss_at_least
 
@@ -85,12 +86,14 @@ def test_strict_is_not_contradicted_by_the_same_event(form: str) -> None:
 
 
 def test_the_form_is_chosen_by_public_facts() -> None:
-    assert best_form(Budget(1.0), 20, 10) == "privtree"
-    assert best_form(Budget(1.0), 2, 5000) == "levels"
-    assert best_form(Budget(1.0, 1e-6), 20, 500) == "gaussian"
-    assert level_noise("levels", Budget(0.5), 7).size == 14
-    gaussian = level_noise("gaussian", Budget(1.0, 1e-6), 8)
-    assert gaussian.deviation == pytest.approx(math.sqrt(8) * 5.0, rel=0.1)
+    pure, approximate = prefix_tree("auto", Budget(1.0)), prefix_tree("auto", Budget(1.0, 1e-6))
+    assert best_form(pure, 20, 10).name == "PrivTree"
+    assert best_form(pure, 2, 5000).name == "all levels: Laplace"
+    gaussian = best_form(approximate, 20, 500)
+    assert gaussian.name == "all levels: Gaussian"
+    (levels,) = prefix_tree("levels", Budget(0.5)).steps
+    assert noise_of(levels, 7).size == 14
+    assert noise_of(gaussian, 8).deviation == pytest.approx(math.sqrt(8) * 5.0, rel=0.1)
 
 
 @pytest.mark.parametrize("form", ["levels", "gaussian", "privtree"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from typing import Any
@@ -26,7 +27,8 @@ from discreet.mechanisms.sequence.sizes import WIDTH, layer_sizes
 from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import pld_epsilon, rdp_epsilon
+from discreet.privacy.renyi import Plan, pld_epsilon, rdp_epsilon
+from discreet.privacy.steps import SampledGaussian
 from discreet.utility.similarity import relative_log_similarity
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
@@ -110,9 +112,13 @@ def test_parameters_out_of_range(parameters: dict[str, Any], message: str) -> No
         Sequence(**parameters)
 
 
+def counting(noise_multiplier: float) -> SampledGaussian:
+    return SampledGaussian(ACTIVITIES, Plan(Fraction(1), 1, noise_multiplier))
+
+
 def test_an_activity_of_one_case_is_hardly_ever_named() -> None:
     """A case with many activities of its own, at a chance that can be seen."""
-    finding = Finding(noise_multiplier=3.0, chance=0.2, most=1000)
+    finding = Finding(counting(3.0), chance=0.2, most=1000)
     alone = Variants.from_counts({tuple(f"{i:03d}" for i in range(3 * PER_CASE)): 1})
     source = Randomness.system()
     runs = 1500
@@ -125,8 +131,8 @@ def test_an_activity_of_one_case_is_hardly_ever_named() -> None:
 def test_frequent_activities_are_found_and_the_most_frequent_first() -> None:
     log = Variants.from_counts({("a", "b"): 5000, ("a", "c"): 3000, ("d",): 3})
     source = Randomness.system()
-    assert Finding(2.0, 1e-9, 10).of(log, source) == ("a", "b", "c")
-    assert Finding(2.0, 1e-9, 2).of(log, source) == ("a", "b")
+    assert Finding(counting(2.0), 1e-9, 10).of(log, source) == ("a", "b", "c")
+    assert Finding(counting(2.0), 1e-9, 2).of(log, source) == ("a", "b")
 
 
 def test_each_case_is_read_on_its_own() -> None:

@@ -85,7 +85,7 @@ def test_hidden_counts_are_estimated_as_in_the_paper() -> None:
     mass = {x: np.exp(-abs(x)) for x in range(-k, k + 1)}
     pairs = [(j, mass[x]) for j in range(1, 2 * k + 1) for x in range(-k, k - j + 1)]
     expected = sum(j * m for j, m in pairs) / sum(m for _, m in pairs)
-    assert expected_hidden_count(selection) == pytest.approx(expected)
+    assert expected_hidden_count(1.0, k) == pytest.approx(expected)
 
 
 def test_utravas_averages_its_runs() -> None:
