@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.distances.similarity import log_similarity
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
@@ -18,7 +19,6 @@ from discreet.utility.difference import absolute_log_difference
 from discreet.utility.model import Model, discover
 from discreet.utility.nets import Marking
 from discreet.utility.replay import Player
-from discreet.utility.similarity import log_similarity
 
 ROOT = Path(__file__).parent.parent
 

@@ -14,6 +14,7 @@ from scipy.stats import binom, chi2
 
 from discreet.audits.canaries import Booleans, Floats, audit_one_run
 from discreet.audits.neighbours import Case, make_log
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.generative import State, Watch
@@ -26,7 +27,6 @@ from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.training.accounting import pld_epsilon, rdp_epsilon
-from discreet.utility.similarity import relative_log_similarity
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from discreet.log.errors import LogError
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.generative import Generative, State, Watch
@@ -20,6 +21,7 @@ from discreet.mechanisms.parts.dictionary import (
     checked_dictionary,
     dictionary_parameter,
 )
+from discreet.privacy.conversion import group
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.noise import discrete_gaussian
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, select
@@ -185,12 +187,19 @@ class OneHot(Generative):
         )
 
     def _published_guarantee(self, budget: Budget) -> Guarantee:
+        """What holds with the number of cases public, which it is only for cases replaced.
+
+        For a fixed number of cases in the divisor and the sampling, one case more or less costs
+        the budget. Replacing a case is one less and one more.
+        """
         return Guarantee(
             status="conditional",
             claimed=budget,
-            holds=budget,
-            reason="Every step of training is noised, but the columns are the log's own variants, "
-            "each of which may be generated, and the number of cases is the log's.",
+            holds=Budget(*group(budget.epsilon, budget.delta, 2)),
+            neighbours="swap",
+            reason="Every step of training is noised for a case that is added or removed; a case "
+            "that is replaced counts as both. The columns are the log's own variants, each of "
+            "which may be generated, and the number of cases is the log's.",
             conditions=(
                 "the set of variants in the log, also those that one person alone has",
                 "the number of cases",
@@ -210,6 +219,12 @@ class OneHot(Generative):
             notes.append(f"variants with a noisy count of at most {threshold} have no column")
         return tuple(notes)
 
+    def check(self, log: EventLog) -> None:
+        """Refuse before anything is spent: also more variants than there may be columns."""
+        super().check(log)
+        if self.fidelity == "published" and len(log.variants) > MOST_COLUMNS:
+            raise LogError(f"published has one column for each variant, at most {MOST_COLUMNS:,}")
+
     def _train(self, log: EventLog, source: Randomness, watch: Watch) -> State:
         saved = watch.resumed()
         facts = self._begin(log.variants, source) if saved is None else saved.facts
@@ -219,10 +234,6 @@ class OneHot(Generative):
     def _begin(self, variants: Variants, source: Randomness) -> dict[str, Any]:
         """The dictionary, the number of cases, and the frequencies that training starts from."""
         if self.fidelity == "published":
-            if len(variants) > MOST_COLUMNS:
-                raise ParameterError(
-                    f"published has one column for each variant, at most {MOST_COLUMNS:,}"
-                )
             columns = Dictionary.of(variants, other=False)
             return columns.to_facts() | {
                 "cases": variants.cases if self.cases is None else self.cases,

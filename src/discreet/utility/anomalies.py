@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from discreet.distances.edits import Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
-from discreet.utility.transport import Integers
 
 TREES = 100
 LARGEST_SAMPLE = 20_000

@@ -192,6 +192,20 @@ class Amun(Mechanism):
             + " are dropped",
         )
 
+    def check(self, log: EventLog) -> None:
+        """Refuse before anything is spent: no times, no such column, too small a budget."""
+        from discreet.log.instants import microseconds
+        from discreet.mechanisms.amun.columns import check_column
+
+        super().check(log)
+        microseconds(log)
+        if self.fidelity == "strict":
+            spending = self._spending(self.case_budget)
+            for share in (spending.variants, *(share for _, share in spending.columns)):
+                selection(share)
+        for name in self._columns:
+            check_column(log, name)
+
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log."""
         if self.fidelity == "published":

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from discreet.distances.edits import edit_distances
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner
 from discreet.models.prefixes import PrefixTree
 from discreet.models.replay import replay
 from discreet.models.tree import Tree
-from discreet.utility.similarity import edit_distances
 
 Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from discreet.distances.edits import edit_distances
 from discreet.log.variants import Variants
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Randomness
-from discreet.utility.similarity import edit_distances
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
