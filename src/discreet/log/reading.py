@@ -71,11 +71,17 @@ def read_log(
                 raise LogError(f"{found.name} has no events; there is nothing to release")
             return EventLog.from_table(NO_EVENTS, attributes=found.attributes)
         try:
-            table, person = _shaped(found, given, individual, timezone, timestamp_format, order)
+            table, person, cases = _shaped(
+                found, given, individual, timezone, timestamp_format, order
+            )
         except LogError as error:
             raise LogError(f"{found.name}: {error}") from None
         return EventLog.from_table(
-            table, classifier=classifier, individual=person, attributes=found.attributes
+            table,
+            classifier=classifier,
+            individual=person,
+            attributes=found.attributes,
+            case_column=cases,
         )
     except LogError:
         raise
@@ -132,8 +138,11 @@ def _shaped(
     timezone: str,
     timestamp_format: str | None,
     order: Order,
-) -> tuple[pl.DataFrame, str | None]:
-    """The table under XES names with every required value present, and the individual column."""
+) -> tuple[pl.DataFrame, str | None, str]:
+    """The table under XES names with every required value present.
+
+    Also the column of the individuals in it, and that of the cases as the file names it.
+    """
     columns = source.table.columns
     timed = order == "time"
     chosen = choose(columns, given, (CASE, ACTIVITY, TIME) if timed else (CASE, ACTIVITY))
@@ -157,7 +166,7 @@ def _shaped(
         if person not in shaped:
             raise LogError(f"the column {individual!r} cannot be both timestamp and individual")
         _check_present(shaped[person], "individual", source)
-    return pl.DataFrame(shaped), person
+    return pl.DataFrame(shaped), person, chosen[CASE]
 
 
 def _as_text(values: pl.Series, role: str) -> pl.Series:

@@ -104,6 +104,10 @@ class Mechanism(ABC):
             return promise
         return promise.for_individuals(self.cases_per_individual, self.target)
 
+    def promise(self, log: EventLog) -> Guarantee:
+        """The guarantee of a release of this log: it names what a case and an individual are."""
+        return self.guarantee().naming(log.case_column, log.individual_column)
+
     def check(self, log: EventLog) -> None:
         """Raise LogError if the log lacks what a release needs; a ledger asks before it spends.
 
@@ -116,7 +120,7 @@ class Mechanism(ABC):
     def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
         source = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
-        promise = self.guarantee()
+        promise = self.promise(log)
         self.check(log)
         if not source.secure:
             promise = replace(promise, randomness="seeded")

@@ -57,7 +57,8 @@ class Guarantee:
     """The promise of a release, with everything it rests on.
 
     `claimed` is what was asked for or what the paper says, `holds` what is true; None where no
-    finite bound is known. They differ only where the status is `refuted` or `unproved`.
+    finite bound is known. Where they differ, `holds` counts. The columns say what a case and, if
+    the unit is the individual, an individual is; they are known once there is a log.
     """
 
     status: Status
@@ -71,6 +72,8 @@ class Guarantee:
     parts: tuple[Part, ...] = ()
     composition: str = "one step"
     randomness: Source = "operating system"
+    case_column: str | None = None
+    individual_column: str | None = None
 
     def __post_init__(self) -> None:
         for value, allowed in (
@@ -94,6 +97,11 @@ class Guarantee:
             and self.holds is not None
             and self.randomness == "operating system"
         )
+
+    def naming(self, case: str, individual: str | None) -> Guarantee:
+        """The promise for a log whose cases and individuals are told by these columns."""
+        person = individual if self.unit == "individual" else None
+        return replace(self, case_column=case, individual_column=person)
 
     def for_individuals(self, cases: int, target: Budget) -> Guarantee:
         """The same promise for individuals with at most `cases` cases each, by group privacy.
@@ -152,6 +160,11 @@ class Guarantee:
             )
         if self.unit == "individual":
             lines.append(f"A person counts with at most {self.cases_per_individual} cases.")
+        if self.case_column is not None:
+            people = ""
+            if self.individual_column is not None:
+                people = f", people by the column {self.individual_column!r}"
+            lines.append(f"Cases are told apart by the column {self.case_column!r}{people}.")
         lines.append(f"{_STATUS_WORDS[self.status]} {self.reason}".strip())
         if self.claimed and self.claimed != self.holds:
             lines.append(f"Claimed: {self.claimed}. {_holds_words(self.holds)}")
