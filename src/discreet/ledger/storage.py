@@ -54,8 +54,12 @@ class Storage:
             if location.file is not None:
                 self._check_file(create)
             self.engine = _engine(location)
-            with self.engine.connect() as connection:
-                version = version_of(connection)
+            try:
+                with self.engine.connect() as connection:
+                    version = version_of(connection)
+            except LedgerError:
+                self.engine.dispose()
+                raise
             self._migrated = version == VERSION
             if not version and create:
                 self._create()

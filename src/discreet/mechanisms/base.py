@@ -116,6 +116,17 @@ class Mechanism(ABC):
         """
         if self.cases_per_individual is not None:
             _ = log.individual_of_case
+        try:
+            self._prepare()
+        except ParameterError:
+            raise
+        except ValueError as error:
+            raise ParameterError(
+                f"{error}; give a larger epsilon, or larger shares of it"
+            ) from error
+
+    def _prepare(self) -> None:
+        """Compute what follows from the parameters alone and may fail: the noise they buy."""
 
     def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import ParameterError, parameter
@@ -19,6 +18,9 @@ from discreet.mechanisms.parts.closest import (
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 from discreet.privacy.randomness import Randomness
 from discreet.release import Artefact
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
 
 MARGIN = 1 - 1e-8
 """Shares leave room for candidates that round their own accounting up."""
@@ -139,7 +141,9 @@ def _within(holds: Budget, share: Budget) -> bool:
 
 
 def _variants(artefact: Artefact) -> Variants:
-    if isinstance(artefact, Variants):
-        return artefact
-    assert isinstance(artefact, EventLog)
-    return artefact.variants.trimmed()
+    from discreet.log.events import EventLog
+
+    if isinstance(artefact, EventLog):
+        return artefact.variants.trimmed()
+    assert isinstance(artefact, Variants)
+    return artefact

@@ -225,6 +225,11 @@ class OneHot(Generative):
         if self.fidelity == "published" and len(log.variants) > MOST_COLUMNS:
             raise LogError(f"published has one column for each variant, at most {MOST_COLUMNS:,}")
 
+    def _prepare(self) -> None:
+        _ = self.plans
+        if self.fidelity == "strict" and self.dictionary is None:
+            _ = self.selection
+
     def _train(self, log: EventLog, source: Randomness, watch: Watch) -> State:
         saved = watch.resumed()
         facts = self._begin(log.variants, source) if saved is None else saved.facts

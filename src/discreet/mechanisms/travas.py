@@ -83,6 +83,9 @@ class TraVaS(Mechanism):
             notes.append(f"the noise on each count has mean {self.selection.mean:.4f}")
         return tuple(notes)
 
+    def _prepare(self) -> None:
+        _ = self.selection
+
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
         variants = log.variants
         shown, counts = select(self.selection, variants.counts, source)
@@ -180,6 +183,15 @@ class UTraVaS(Mechanism):
         super().check(log)
         if self.runs > 1 and (self.fidelity, self.choose) != ("strict", "fixed"):
             check_comparable(log)
+
+    def _prepare(self) -> None:
+        budget, tried = self.case_budget, range(1, self.runs + 1)
+        if self.fidelity == "strict" and self.choose == "fixed":
+            tried = range(self.runs, self.runs + 1)
+        elif self.fidelity == "strict" and self.runs > 1:
+            budget, _ = self._shares(budget)
+        for runs in tried:
+            _part(budget, runs)
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
         return next(self._draw_many(log, 1, source))

@@ -193,18 +193,20 @@ class Amun(Mechanism):
         )
 
     def check(self, log: EventLog) -> None:
-        """Refuse before anything is spent: no times, no such column, too small a budget."""
+        """Refuse before anything is spent: also a log without times or a column asked for."""
         from discreet.log.instants import microseconds
         from discreet.mechanisms.amun.columns import check_column
 
         super().check(log)
         microseconds(log)
+        for name in self._columns:
+            check_column(log, name)
+
+    def _prepare(self) -> None:
         if self.fidelity == "strict":
             spending = self._spending(self.case_budget)
             for share in (spending.variants, *(share for _, share in spending.columns)):
                 selection(share)
-        for name in self._columns:
-            check_column(log, name)
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.guarantee import Budget, Part
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection
 
@@ -77,7 +76,4 @@ class Spending:
 
 def selection(budget: Budget) -> OptimalSelection:
     """The partition selection that a budget buys."""
-    try:
-        return OptimalSelection(min(budget.epsilon, LARGEST_EPSILON), budget.delta)
-    except ValueError as error:
-        raise ParameterError(f"{error}; give a larger epsilon, or larger shares of it") from error
+    return OptimalSelection(min(budget.epsilon, LARGEST_EPSILON), budget.delta)

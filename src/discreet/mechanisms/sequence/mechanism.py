@@ -179,6 +179,11 @@ class Sequence(Generative):
         if isinstance(self.alphabet, str) and len(log.variants.activities) > MOST_LABELS:
             raise LogError(f"sequence can learn at most {MOST_LABELS:,} activities; name fewer")
 
+    def _prepare(self) -> None:
+        _ = self.plans
+        if self.alphabet is None:
+            _ = self.finding
+
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log; see the base class."""
         found = super().advice(log) + outside_advice(log.variants, self.alphabet)
