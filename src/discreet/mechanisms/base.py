@@ -127,6 +127,7 @@ class Mechanism(ABC):
 
     def _prepare(self) -> None:
         """Compute what follows from the parameters alone and may fail: the noise they buy."""
+        _ = self.case_budget
 
     def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
