@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Fidelity = Literal["strict", "published"]
 
+LEAST_EPSILON = 1e-6
+"""Of a case. Below it noise no longer fits into 64 bits, and nothing is left of any log."""
+
 
 def delta_parameter(default: float = 1e-6) -> Any:
     """Declare delta, for mechanisms that need one."""
@@ -116,6 +119,11 @@ class Mechanism(ABC):
         """
         if self.cases_per_individual is not None:
             _ = log.individual_of_case
+        if self.case_budget.epsilon < LEAST_EPSILON:
+            raise ParameterError(
+                f"each case would have {self.case_budget}, too little to say anything: raise "
+                "epsilon, or allow fewer cases per individual"
+            )
         try:
             self._prepare()
         except ParameterError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import Rational, discrete_gaussian, discrete_laplace
@@ -25,6 +26,13 @@ class CountNoise:
     kind: Literal["laplace", "gaussian"]
     size: Fraction
     """The scale, or the variance."""
+
+    def __post_init__(self) -> None:
+        if self.size > (1 << 50 if self.kind == "laplace" else 1 << 60):
+            raise ParameterError(
+                "so small an epsilon needs more noise than 64 bits hold; give a larger one, or "
+                "allow fewer cases per individual"
+            )
 
     @classmethod
     def laplace(cls, sensitivity: Rational, epsilon: float) -> CountNoise:
