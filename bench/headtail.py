@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from discreet.bench.store import Store
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expand import expand
 from discreet.log.reading import read_log
@@ -33,7 +34,6 @@ from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
 from discreet.utility.follows import follows_distance
-from discreet.utility.similarity import relative_log_similarity
 
 FOLDER = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 OURS = {"headtail", "headtail-private"}

@@ -42,7 +42,7 @@ def overhead(folder: Path) -> None:
     ledger.set_budget("hospital", Budget(1, 1e-5), filter="basic")
     made = ledger.release(mechanism, log, source="hospital")
     ledger.recognise(log, "hospital")
-    promise, certificate = mechanism.guarantee(), made.release.certificate()
+    promise, certificate = mechanism.promise(log), made.release.certificate()
     steps: dict[str, Callable[[], object]] = {
         "check": lambda: ledger.check("hospital", promise),
         "recognise": lambda: ledger.recognise(log, "hospital"),
@@ -73,7 +73,9 @@ def grants_per_second(where: str) -> float:
     """Grants one after another, each checked against the cap and durable."""
     ledger = Ledger(where, create=True)
     ledger.set_budget("s", Budget(1000), filter="basic")
-    promise = discreet.mechanism("travas", epsilon=0.01, delta=1e-9).guarantee()
+    promise = (
+        discreet.mechanism("travas", epsilon=0.01, delta=1e-9).guarantee().naming("case", None)
+    )
     ledger.set_budget("s", Budget(1000, 1e-3), filter="basic", raised=True)
 
     def grant() -> None:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from discreet.distances.similarity import log_similarity
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.models.replay import replay
 from discreet.utility.difference import absolute_log_difference
 from discreet.utility.model import Model, discover
-from discreet.utility.similarity import log_similarity
 
 ROOT = Path(__file__).parent.parent
 

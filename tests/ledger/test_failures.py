@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import event, make_url, text
 
 from discreet.ledger import Ledger, LedgerError
-from discreet.ledger import ledger as ledger_module
+from discreet.ledger import entering as ledger_module
 from discreet.privacy.guarantee import Budget
 from tests.conftest import ROOT
 from tests.ledger.racer import promise

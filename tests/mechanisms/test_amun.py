@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.certificate import check_certificate
+from discreet.ledger import Ledger
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK, microseconds
@@ -379,6 +380,20 @@ def test_logs_without_times_are_refused() -> None:
     for fidelity in ("strict", "published"):
         with pytest.raises(LogError, match="no timestamps"):
             mechanism("amun", fidelity=fidelity).release(EventLog.from_table(table))
+
+
+def test_what_can_fail_on_public_grounds_fails_before_anything_is_booked(tmp_path: Path) -> None:
+    timeless = EventLog.from_table(pl.DataFrame({CASE: ["1"], ACTIVITY: ["a"]}))
+    with Ledger(tmp_path / "ledger.db", create=True) as ledger:
+        ledger.set_budget("s", Budget(2, 1e-5))
+        for chosen, log, message in (
+            (Amun(), timeless, "no timestamps"),
+            (Amun(columns=("nope",)), HOSPITAL, "no column 'nope'"),
+            (Amun(epsilon=1e-4, times_share=0.999), HOSPITAL, "larger epsilon"),
+        ):
+            with pytest.raises((LogError, ParameterError), match=message):
+                ledger.release(chosen, log, source="s")
+        assert ledger.account("s").releases == 0
 
 
 def test_the_holder_is_warned_of_dates_outside_the_public_stretch() -> None:

@@ -7,6 +7,7 @@ import pytest
 from discreet.certificate import check_certificate
 from discreet.log.samples import sample_log
 from discreet.mechanisms.auto import Auto
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.parameters import ParameterError
@@ -59,3 +60,14 @@ def test_the_released_file_names_the_choice_and_can_be_checked(tmp_path: Path) -
         certificate, findings = check_certificate(path)
         assert all(finding.outcome == "holds" for finding in findings)
         assert certificate.notes[0].startswith(f"{name} was chosen:")
+
+
+def test_the_chosen_mechanism_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Mechanism] = []
+    for kind in (HeadTail, Laplace, TraVaS):
+        monkeypatch.setattr(kind, "check", lambda self, log: asked.append(self))
+    log = sample_log("permits", cases=10, seed=1)
+    for given in ({}, {"want": "real-variants"}):
+        auto = Auto(**given)  # type: ignore[arg-type]
+        auto.check(log)
+        assert asked[-1] is auto.choice[0]

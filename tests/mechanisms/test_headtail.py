@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.certificate import check_certificate
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expand import expand
 from discreet.log.reading import read_log
@@ -17,7 +18,6 @@ from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.utility.similarity import relative_log_similarity
 
 
 def log_of(counts: dict[tuple[str, ...], int]) -> EventLog:

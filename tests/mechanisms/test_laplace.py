@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from discreet.certificate import check_certificate
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.laplace import (
@@ -18,7 +19,6 @@ from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.steps import noise_of
-from discreet.utility.similarity import relative_log_similarity
 from tests.mechanisms.neighbours import Small, loss_at_least
 
 LABELS = ("a", "b")

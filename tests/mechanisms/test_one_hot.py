@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.mechanisms.travag import TraVaG
 from discreet.privacy.accounting import basic
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import pld_epsilon, rdp_epsilon
 
@@ -77,6 +79,10 @@ def test_a_public_dictionary_is_named_as_such(kind: type[OneHot]) -> None:
 def test_published_says_what_does_not_hold() -> None:
     assert DDPM(fidelity="published").guarantee().status == "conditional"
     assert "set of variants" in DDPM(fidelity="published").guarantee().conditions[0]
+    promise = DDPM(fidelity="published", epsilon=1, delta=1e-6).guarantee()
+    assert promise.neighbours == "swap", "with the number of cases public there is no other"
+    assert promise.holds.epsilon >= 2
+    assert promise.holds.delta >= (1 + math.e) * 1e-6
     grouped = DDPM(fidelity="published", microbatch=4).guarantee()
     assert (grouped.status, grouped.holds) == ("unproved", None)
     refuted = TraVaG(fidelity="published").guarantee()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.follows import Follows
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
@@ -16,7 +17,6 @@ from discreet.mechanisms.parts.walks import balanced, walk_out
 from discreet.mechanisms.sapa import SaPa
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.utility.similarity import relative_log_similarity
 from tests.mechanisms.neighbours import loss_at_least
 
 GRAPHS = st.integers(1, 5).flatmap(

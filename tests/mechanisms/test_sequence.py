@@ -16,6 +16,7 @@ from scipy.stats import binom, chi2
 from discreet.arrays import Booleans, Floats
 from discreet.audits.canaries import audit_one_run
 from discreet.audits.neighbours import Case, make_log
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.generative import State, Watch
@@ -29,7 +30,6 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import Plan, pld_epsilon, rdp_epsilon
 from discreet.privacy.steps import SampledGaussian
-from discreet.utility.similarity import relative_log_similarity
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
 

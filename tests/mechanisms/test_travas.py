@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expand import expand
 from discreet.log.reading import read_log
@@ -16,7 +17,6 @@ from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS, UTraVaS, expected_hidden_count
 from discreet.privacy.partition import OptimalSelection, TruncatedSelection
 from discreet.privacy.randomness import Randomness
-from discreet.utility.similarity import relative_log_similarity
 from tests.conftest import REAL_LOGS, located
 
 

@@ -10,7 +10,7 @@ from discreet.log.variants import Variants
 from discreet.models.petri import SINK, SOURCE, Net, Transition
 from discreet.models.replay import replay
 from tests.conftest import REAL_LOGS, located
-from tests.utility.logs import log_of, small_logs
+from tests.distances.logs import log_of, small_logs
 
 pm4py = pytest.importorskip("pm4py", reason="model quality needs the extra pm4py")
 

@@ -40,6 +40,8 @@ class EventLog:
     offsets: Ints
     individual: str | None = None
     attributes: dict[str, object] = field(default_factory=dict)
+    case_column: str = CASE
+    """What the column of the cases was called where the log came from."""
 
     @classmethod
     def from_table(
@@ -49,6 +51,7 @@ class EventLog:
         classifier: Classifier = "activity",
         individual: str | None = None,
         attributes: dict[str, object] | None = None,
+        case_column: str = CASE,
     ) -> EventLog:
         """Index a table that has the columns case:concept:name, concept:name, time:timestamp.
 
@@ -81,6 +84,7 @@ class EventLog:
             offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             individual=individual,
             attributes=attributes or {},
+            case_column=case_column,
         )
 
     @property
@@ -123,6 +127,13 @@ class EventLog:
     def variant_of_case(self) -> npt.NDArray[np.int64]:
         """For each case the index of its variant in `variants`."""
         return self._counted[1]
+
+    @property
+    def individual_column(self) -> str | None:
+        """What the column of the individuals was called where the log came from."""
+        if self.individual is None or self.individual == CASE:
+            return self.individual and self.case_column
+        return self.individual.removeprefix("original:")
 
     @cached_property
     def individual_of_case(self) -> npt.NDArray[np.int64]:

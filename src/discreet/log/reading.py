@@ -95,11 +95,15 @@ def read_log(
                 raise LogError(f"{found.name} has no events; there is nothing to release")
             return EventLog.from_table(NO_EVENTS, attributes=found.attributes)
         try:
-            table, person = shape.of(found)
+            table, person, cases = shape.of(found)
         except LogError as error:
             raise LogError(f"{found.name}: {error}") from None
         return EventLog.from_table(
-            table, classifier=classifier, individual=person, attributes=found.attributes
+            table,
+            classifier=classifier,
+            individual=person,
+            attributes=found.attributes,
+            case_column=cases,
         )
     except LogError:
         raise

@@ -37,8 +37,11 @@ class Shape:
     types: Mapping[str, Type] = field(default_factory=dict)
     decimal: str = "."
 
-    def of(self, source: Source) -> tuple[pl.DataFrame, str | None]:
-        """The table under XES names with every required value there, and the individual column."""
+    def of(self, source: Source) -> tuple[pl.DataFrame, str | None, str]:
+        """The table under XES names with every required value there.
+
+        Also the column of the individuals in it, and that of the cases as the file names it.
+        """
         columns = source.table.columns
         timed = self.order == "time"
         given = {
@@ -77,7 +80,7 @@ class Shape:
                 )
             shaped[person] = _as_text(shaped[person], "individual")
             _check_present(shaped[person], "individual", source)
-        return pl.DataFrame(shaped), person
+        return pl.DataFrame(shaped), person, chosen[CASE]
 
     def _times(self, source: Source, column: str) -> pl.Series:
         values = source.table[column]

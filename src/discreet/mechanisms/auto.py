@@ -104,6 +104,10 @@ class Auto(Mechanism):
         """Warnings of the chosen mechanism for the holder of the log."""
         return self.choice[0].advice(log)
 
+    def check(self, log: EventLog) -> None:
+        """Refuse before anything is spent what the chosen mechanism refuses."""
+        self.choice[0].check(log)
+
     def _draw(self, log: EventLog, source: Randomness) -> Artefact:
         return self.choice[0]._draw(log, source)
 

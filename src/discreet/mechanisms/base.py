@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Fidelity = Literal["strict", "published"]
 
+LEAST_EPSILON = 1e-6
+"""Of a case. Below it noise no longer fits into 64 bits, and nothing is left of any log."""
+
 
 def delta_parameter(default: float = 1e-6) -> Any:
     """Declare delta, for mechanisms that need one."""
@@ -148,6 +151,10 @@ class Mechanism(ABC):
             return promise
         return replace(promise, unit="individual", cases_per_individual=cases)
 
+    def promise(self, log: EventLog) -> Guarantee:
+        """The guarantee of a release of this log: it names what a case and an individual are."""
+        return self.guarantee().naming(log.case_column, log.individual_column)
+
     def check(self, log: EventLog) -> None:
         """Raise LogError if the log lacks what a release needs; a ledger asks before it spends.
 
@@ -156,11 +163,29 @@ class Mechanism(ABC):
         """
         if self.cases_per_individual is not None:
             _ = log.individual_of_case
+        if self.case_budget.epsilon < LEAST_EPSILON:
+            raise ParameterError(
+                f"each case would have {self.case_budget}, too little to say anything: raise "
+                "epsilon, or allow fewer cases per individual"
+            )
+        try:
+            self._prepare()
+        except ParameterError:
+            raise
+        except ValueError as error:
+            raise ParameterError(
+                f"{error}; give a larger epsilon, or larger shares of it"
+            ) from error
+
+    def _prepare(self) -> None:
+        """Compute what follows from the parameters alone and may fail: the noise they buy."""
+        for step in self.spending.walk() if self.spending else ():
+            step.prepare()
 
     def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
         source = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
-        promise = self.guarantee()
+        promise = self.promise(log)
         self.check(log)
         if not source.secure:
             promise = replace(promise, randomness="seeded")

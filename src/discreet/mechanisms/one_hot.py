@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.errors import LogError
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.generative import Generative, State, Watch
@@ -176,15 +177,23 @@ class OneHot(Generative):
             conditions=conditions,
         )
 
-    def _published_statement(self) -> Statement:
+    def _published_statement(self, asked: Budget) -> Statement:
+        """What holds with the number of cases public, which it is only for cases replaced.
+
+        For a fixed number of cases in the divisor and the sampling, one case more or less costs
+        the budget. Replacing a case is one less and one more.
+        """
         return Statement(
-            "Every step of training is noised, but the columns are the log's own variants, each of "
-            "which may be generated, and the number of cases is the log's.",
+            "Every step of training is noised for a case that is added or removed; a case that is "
+            "replaced counts as both. The columns are the log's own variants, each of which may be "
+            "generated, and the number of cases is the log's.",
             status="conditional",
+            neighbours="swap",
             conditions=(
                 "the set of variants in the log, also those that one person alone has",
                 "the number of cases",
             ),
+            claimed=asked,
         )
 
     def _notes(self) -> tuple[str, ...]:
@@ -198,6 +207,12 @@ class OneHot(Generative):
             notes.append(f"variants with a noisy count of at most {threshold} have no column")
         return tuple(notes)
 
+    def check(self, log: EventLog) -> None:
+        """Refuse before anything is spent: also more variants than there may be columns."""
+        super().check(log)
+        if self.fidelity == "published" and len(log.variants) > MOST_COLUMNS:
+            raise LogError(f"published has one column for each variant, at most {MOST_COLUMNS:,}")
+
     def _train(self, log: EventLog, source: Randomness, watch: Watch) -> State:
         saved = watch.resumed()
         facts = self._begin(log.variants, source) if saved is None else saved.facts
@@ -207,10 +222,6 @@ class OneHot(Generative):
     def _begin(self, variants: Variants, source: Randomness) -> dict[str, Any]:
         """The dictionary, the number of cases, and the frequencies that training starts from."""
         if self.fidelity == "published":
-            if len(variants) > MOST_COLUMNS:
-                raise ParameterError(
-                    f"published has one column for each variant, at most {MOST_COLUMNS:,}"
-                )
             columns = Dictionary.of(variants, other=False)
             return columns.to_facts() | {
                 "cases": variants.cases if self.cases is None else self.cases,

@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Integers
-from discreet.privacy.noise import Rational, discrete_gaussian, discrete_laplace
+from discreet.privacy.noise import (
+    LARGEST_SCALE,
+    LARGEST_VARIANCE,
+    Rational,
+    discrete_gaussian,
+    discrete_laplace,
+)
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.transcript import note
 
@@ -31,6 +37,13 @@ class CountNoise:
     """The scale, or the variance."""
     name: str = field(default="", compare=False)
     """The step that it belongs to."""
+
+    def __post_init__(self) -> None:
+        if self.size > (LARGEST_SCALE if self.kind == "laplace" else LARGEST_VARIANCE):
+            raise ValueError(
+                "so small an epsilon needs more noise than 64 bits hold; give a larger one, or "
+                "allow fewer cases per individual"
+            )
 
     @classmethod
     def laplace(cls, sensitivity: Rational, epsilon: Rational, name: str = "") -> CountNoise:

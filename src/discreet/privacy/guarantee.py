@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 Status = Literal["proved", "conditional", "refuted", "unproved"]
@@ -66,7 +66,8 @@ class Guarantee:
     """The promise of a release, with everything it rests on.
 
     `claimed` is what was asked for or what the paper says, `holds` what is true; None where no
-    finite bound is known. They differ only where the status is `refuted` or `unproved`.
+    finite bound is known. Where they differ, `holds` counts. The columns say what a case and, if
+    the unit is the individual, an individual is; they are known once there is a log.
     """
 
     status: Status
@@ -80,6 +81,8 @@ class Guarantee:
     parts: tuple[Part, ...] = ()
     composition: str = "one step"
     randomness: Source = "operating system"
+    case_column: str | None = None
+    individual_column: str | None = None
 
     def __post_init__(self) -> None:
         for value, allowed in (
@@ -104,6 +107,11 @@ class Guarantee:
     def proved(self) -> bool:
         """Whether what holds is proved, if perhaps on conditions."""
         return self.status in ("proved", "conditional") and self.holds is not None
+
+    def naming(self, case: str, individual: str | None) -> Guarantee:
+        """The promise for a log whose cases and individuals are told by these columns."""
+        person = individual if self.unit == "individual" else None
+        return replace(self, case_column=case, individual_column=person)
 
     def explain(self) -> str:
         """The promise in plain words, for a data-protection officer."""
@@ -142,6 +150,11 @@ class Guarantee:
             )
         if self.unit == "individual":
             lines.append(f"A person counts with at most {self.cases_per_individual} cases.")
+        if self.case_column is not None:
+            people = ""
+            if self.individual_column is not None:
+                people = f", people by the column {self.individual_column!r}"
+            lines.append(f"Cases are told apart by the column {self.case_column!r}{people}.")
         lines.append(f"{_STATUS_WORDS[self.status]} {self.reason}".strip())
         if self.claimed and self.claimed != self.holds:
             lines.append(f"Claimed: {self.claimed}. {_holds_words(self.holds)}")

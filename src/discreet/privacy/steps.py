@@ -75,6 +75,9 @@ class Step(ABC):
         """The steps below."""
         return ()
 
+    def prepare(self) -> None:  # noqa: B027 (only noise can fail)
+        """Compute what may fail, so that it fails before anything is spent."""
+
     def walk(self) -> Iterator[Step]:
         """This step and all below it."""
         yield self
@@ -133,6 +136,10 @@ class Laplace(Step):
         """The noise for counts that one case moves by at most `sensitivity` in sum (L1)."""
         return CountNoise.laplace(sensitivity, self.epsilon, self.name)
 
+    def prepare(self) -> None:
+        """Make the least noise."""
+        self.noise()
+
 
 @dataclass(frozen=True)
 class Gaussian(Step):
@@ -169,6 +176,10 @@ class Gaussian(Step):
         """The noise for counts that one case moves by that in sum of squares at most."""
         return CountNoise.gaussian(sensitivity_squared, self.concentrated, self.name)
 
+    def prepare(self) -> None:
+        """Make the least noise."""
+        self.noise()
+
 
 @dataclass(frozen=True)
 class Selecting(Step):
@@ -193,6 +204,10 @@ class Selecting(Step):
     def noise(self, size: int, rng: Randomness) -> Integers:
         """The noise that decides, for so many keys."""
         return self.selection.noise(size, rng)
+
+    def prepare(self) -> None:
+        """Make the table of the selection."""
+        _ = self.selection.threshold
 
 
 @dataclass(frozen=True)
@@ -580,27 +595,28 @@ class Statement:
     neighbours: Neighbours = "add-remove"
     conditions: tuple[str, ...] = ()
     claimed: Budget | None = None
-    """What a paper claims, where that is not what was asked for."""
+    """What a paper claims, where that is not what holds."""
 
 
 def promised(tree: Step | None, asked: Budget, statement: Statement) -> Guarantee:
     """The guarantee that the steps give; raises SpendingError if they cost more than was asked.
 
-    A refuted or unproved one states what its steps cost, if anything is known of it.
+    Where a paper's claim is stated, what holds is what the steps cost, if anything is known of it.
     """
     holds = None if tree is None else tree.spent
     proved = statement.status in ("proved", "conditional")
     if proved:
         if tree is None or holds is None:
             raise SpendingError("a proved guarantee needs the steps that it spends")
-        if holds.epsilon > asked.epsilon or holds.delta > asked.delta:
-            raise SpendingError(f"the steps cost {holds}, more than {asked}")
         _distinct_names(tree)
-        holds = as_asked(holds, asked)
+        if statement.claimed is None:
+            if holds.epsilon > asked.epsilon or holds.delta > asked.delta:
+                raise SpendingError(f"the steps cost {holds}, more than {asked}")
+            holds = as_asked(holds, asked)
     whole = None if tree is None else tree.stated()
     return Guarantee(
         status=statement.status,
-        claimed=asked if proved else statement.claimed,
+        claimed=asked if proved and statement.claimed is None else statement.claimed,
         holds=holds,
         reason=statement.reason,
         neighbours=statement.neighbours,

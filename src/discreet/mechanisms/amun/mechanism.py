@@ -187,6 +187,16 @@ class Amun(Mechanism):
             + " are dropped",
         )
 
+    def check(self, log: EventLog) -> None:
+        """Refuse before anything is spent: also a log without times or a column asked for."""
+        from discreet.log.instants import microseconds
+        from discreet.mechanisms.amun.columns import check_column
+
+        super().check(log)
+        microseconds(log)
+        for name in self._columns:
+            check_column(log, name)
+
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log."""
         if self.fidelity == "published":

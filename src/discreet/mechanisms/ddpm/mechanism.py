@@ -13,7 +13,7 @@ from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import Plan
-from discreet.privacy.steps import Statement, Step
+from discreet.privacy.steps import Group, Statement, Step
 
 NETWORK = "denoiser"
 TIME_FEATURES = 32
@@ -89,7 +89,9 @@ class DDPM(OneHot):
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "strict":
             return self._strict_spending(budget, "training of the denoiser")
-        return None if self.microbatch > 1 else self._training("training", budget)
+        if self.microbatch > 1:
+            return None
+        return Group("a case replaced", self._training("training", budget), 2)
 
     def _statement(self, asked: Budget) -> Statement:
         if self.fidelity == "strict":
@@ -102,7 +104,7 @@ class DDPM(OneHot):
                 status="unproved",
                 claimed=asked,
             )
-        return self._published_statement()
+        return self._published_statement(asked)
 
     def _fit(
         self,
