@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,13 @@ LIFECYCLE = "lifecycle:transition"
 Classifier = Literal["activity", "activity+lifecycle"]
 
 
+class LeftOut(NamedTuple):
+    """What reading left out since required values were missing; for the log's holder only."""
+
+    cases: int = 0
+    events: int = 0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EventLog:
     """A log: who (case), what (activity), when (timestamp), and every further attribute.
@@ -29,7 +36,7 @@ class EventLog:
     `table` holds the events as they stood in the file, under XES column names. `order` sorts
     them by case (in order of appearance), then timestamp, then position in the file; `codes`
     and `offsets` are in that order: case `i` is `codes[offsets[i]:offsets[i + 1]]`, indices
-    into `activities`.
+    into `activities`. `names` says what the file called the columns that have a role.
     """
 
     table: pl.DataFrame
@@ -39,6 +46,8 @@ class EventLog:
     offsets: Ints
     individual: str | None = None
     attributes: dict[str, object] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    left_out: LeftOut = LeftOut()
 
     @classmethod
     def from_table(
