@@ -170,8 +170,8 @@ def read(path: Path, values: dict[str, Any]) -> EventLog:
         log = read_log("-" if str(path) == "-" else path, **options)
     if log.left_out.events:
         err.print(
-            f"[bold yellow]For you, not for publication:[/bold yellow] {log.left_out.cases:,} "
-            f"incomplete cases and {log.left_out.events:,} events in all were left out."
+            "[bold yellow]For you, not for publication:[/bold yellow] left out since values are "
+            f"missing: cases: {log.left_out.cases:,}, events: {log.left_out.events:,}"
         )
     return log
 

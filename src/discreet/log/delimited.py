@@ -32,7 +32,7 @@ def read_delimited(path: Path, delimiter: str | None = None, encoding: str | Non
     if said is not None:
         data = data[said.end() :]
     mark = delimiter or (said[1].decode("ascii", "replace") if said else _delimiter(data))
-    _check_quotes(data, mark, path.name)
+    bare = _unquoted(data, mark, path.name)
     try:
         table = pl.read_csv(data, separator=mark, infer_schema=False, truncate_ragged_lines=False)
     except (pl.exceptions.PolarsError, ValueError) as error:
@@ -47,8 +47,7 @@ def read_delimited(path: Path, delimiter: str | None = None, encoding: str | Non
     names = _header(data, mark)
     if len(names) == len(set(names)) == table.width:
         table.columns = names
-    full = data.count(mark.encode()) == (table.width - 1) * (table.height + 1)
-    if not full:
+    if bare.count(mark.encode()) != (table.width - 1) * (table.height + 1):
         _check_rows(data, mark, path.name)
     return Source(path.name, table, below_header).without_blanks()
 
@@ -68,8 +67,8 @@ def _as_utf8(data: bytes, encoding: str | None, name: str) -> bytes:
             data = data.decode(encoding).encode()
     except LookupError:
         raise LogError(
-            f"{name}: unknown encoding {encoding!r}, given as {option('encoding')}; usual ones are utf-8, "
-            "utf-16, latin-1 and windows-1252"
+            f"{name}: unknown encoding {encoding!r}, given as {option('encoding')}; usual ones are "
+            "utf-8, utf-16, latin-1 and windows-1252"
         ) from None
     except UnicodeError as error:
         start = getattr(error, "start", 0)
@@ -105,13 +104,14 @@ def _header(data: bytes, mark: str) -> list[str]:
         return []
 
 
-def _check_quotes(data: bytes, mark: str, name: str) -> None:
-    """Refuse quotes that neither enclose a field nor are doubled within one.
+def _unquoted(data: bytes, mark: str, name: str) -> bytes:
+    """The file with quoted fields emptied, line by line as before.
 
-    Readers differ in what such a quote means, and some let it join lines of different cases.
+    Quotes that neither enclose a field nor are doubled within one are refused: readers differ in
+    what they mean, and some let them join lines of different cases.
     """
     if b'"' not in data:
-        return
+        return data
     edge = re.escape(mark.encode())
     field = rb'(?:(?<![^%b\n])|(?<=^\xef\xbb\xbf))"(?:[^"]++|"")*+"(?=%b|\r?\n|\r?\Z)' % (
         edge,
@@ -124,6 +124,7 @@ def _check_quotes(data: bytes, mark: str, name: str) -> None:
             f"{name}, line {_line(rest, stray)}: a quote inside a field, or one that is not "
             'closed; put the whole field in quotes and double the quotes in it, as in "5"" pipe"'
         )
+    return rest
 
 
 def _check_rows(data: bytes, mark: str, name: str) -> None:

@@ -41,7 +41,7 @@ def read_object(source: Any) -> Source:
 def _from_pandas(frame: Any) -> Source:
     try:
         frame = frame.rename(columns=str)
-        texts = [name for name, kind in frame.dtypes.items() if kind.kind == "O"]
+        texts = [name for name, kind in frame.dtypes.items() if str(kind) == "object"]
         table = pl.from_pandas(frame.drop(columns=texts))
         found = (_as_texts(name, frame[name], frame[name].isna()) for name in texts)
         table = table.with_columns(found).select(*frame.columns)

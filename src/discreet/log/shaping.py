@@ -12,7 +12,7 @@ from discreet.log.columns import WORDS, choose, existing
 from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, LeftOut
 from discreet.log.source import Source
-from discreet.log.times import to_instants, why_unread
+from discreet.log.times import readings, to_instants, why_unread
 from discreet.log.types import Type, typed
 
 Order = Literal["time", "file"]
@@ -106,9 +106,9 @@ class Shape:
             )
         instants = to_instants(values, self.timezone, self.timestamp_format)
         if instants.null_count():
-            first = int(instants.is_null().arg_max() or 0)
-            reason = why_unread(str(values[first]), self.timestamp_format)
-            raise LogError(f"{source.place(first)}: {reason}")
+            row = _telling(values, instants.is_null().arg_true().head(1000).to_list())
+            reason = why_unread(str(values[row]), self.timestamp_format)
+            raise LogError(f"{source.place(row)}: {reason}")
         return instants
 
     def _further(self, source: Source, column: str, kind: Type | None) -> pl.Series:
@@ -125,6 +125,16 @@ class Shape:
                 f"not of the type {kind!r}; mend the value, or declare the column as text"
             )
         return fresh
+
+
+def _telling(values: pl.Series, unread: list[int]) -> int:
+    """The first unread row; among dates of unclear order one whose two readings differ."""
+    if readings(str(values[unread[0]])) is not None:
+        for row in unread:
+            both = readings(str(values[row]))
+            if both is not None and both[0] != both[1]:
+                return row
+    return unread[0]
 
 
 def _complete(source: Source, case: str, required: list[str]) -> tuple[Source, LeftOut]:
