@@ -308,6 +308,14 @@ def test_stray_quotes_do_not_join_cases(tmp_path: Path) -> None:
     assert read_log(path).activities == ('5" pipe, long',)
 
 
+def test_a_quoted_comma_does_not_make_up_for_a_short_row(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    for more in ("", '2,"a, b",2020-01-01,\n'):
+        path.write_text(f"case,activity,time,note\n{more}1,a,2020-01-01\n")
+        with pytest.raises(LogError, match="3 fields where the header has 4"):
+            read_log(path)
+
+
 def test_objects_of_a_pandas_frame_are_read_one_by_one() -> None:
     import pandas as pd
 
