@@ -10,7 +10,6 @@ from html import escape
 from discreet._version import __version__
 from discreet.bench.controls import CONTROLS
 from discreet.bench.plan import Plan
-from discreet.bench.plots import box_plot, heat_map
 from discreet.bench.store import Row
 from discreet.bench.summary import (
     Gap,
@@ -23,6 +22,7 @@ from discreet.bench.summary import (
     shown,
     verdicts,
 )
+from discreet.drawing.plots import box_plot, heat_map
 from discreet.utility.evaluation import WARNING
 
 COUNTS = ("absolute_difference", "absolute_difference_published", "size_ratio")
