@@ -15,7 +15,7 @@ from discreet.models.xml import xml_text
 _LIGHT = """text{font-family:system-ui,sans-serif;fill:#1f2933}
 .page{fill:#fff}.quiet{fill:#52606d}.grid{stroke:#dde3e8}.absent{fill:#e5e7eb}
 .task{fill:#eef4fb;stroke:#3b6ea5}.start{fill:#e6f6ec;stroke:#2f855a}
-.end{fill:#fde8e8;stroke:#9b2c2c}.gateway{fill:#fff7e0;stroke:#b7791f}
+.end{fill:#fde8e8;stroke:#9b2c2c;stroke-width:2.5}.gateway{fill:#fff7e0;stroke:#b7791f}
 .mark{stroke:#b7791f;stroke-width:2.5}.flow{fill:none;stroke:#52606d}.tip{fill:#52606d}
 .count{stroke:#fff;stroke-width:4;paint-order:stroke}.onlight{fill:#1f2933}.ondark{fill:#fff}
 """
