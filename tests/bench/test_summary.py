@@ -111,6 +111,15 @@ def test_the_report_is_one_page_that_hides_nothing(plan: Plan) -> None:
     assert "paper 0.566" in page
 
 
+def test_whatever_a_plan_or_a_log_is_called_stays_text(plan: Plan) -> None:
+    evil = "<script>alert(1)</script>"
+    named = replace(plan, title=evil, about=evil, name=evil, reasons=(evil,))
+    rows = [replace(one, log=evil) for one in ROWS]
+    page = html_report(named, rows, command=evil, absent=[evil])
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 8
+
+
 def test_a_report_of_nothing(plan: Plan) -> None:
     page = html_report(plan, [], command="discreet bench", absent=[])
     assert "There are no results yet" in page
