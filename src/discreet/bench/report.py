@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet._version import __version__
 from discreet.bench.controls import CONTROLS
-from discreet.bench.plan import Plan
+from discreet.bench.plan import BenchPlan
 from discreet.bench.store import Row
 from discreet.bench.summary import (
     Gap,
@@ -29,7 +29,9 @@ HEADS = ("mechanism", "setting", "guarantee")
 COUNTS = ("absolute_difference", "absolute_difference_published", "size_ratio")
 
 
-def html_report(plan: Plan, rows: Iterable[Row], *, command: str, absent: Sequence[str]) -> str:
+def html_report(
+    plan: BenchPlan, rows: Iterable[Row], *, command: str, absent: Sequence[str]
+) -> str:
     """The whole report of a plan from its rows; everything but our own drawings is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -59,7 +61,7 @@ def html_report(plan: Plan, rows: Iterable[Row], *, command: str, absent: Sequen
     )
 
 
-def _claims(plan: Plan, settings: Sequence[Setting]) -> list[list[str]]:
+def _claims(plan: BenchPlan, settings: Sequence[Setting]) -> list[list[str]]:
     """A line for each sentence of the paper, and whether it holds here."""
     words = {True: "holds", False: "does not hold", None: "not measured"}
     return [

@@ -48,7 +48,7 @@ apart (1/ε of that step): of equals the smaller wins."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class BudgetPlan:
     """What each step may spend and the noise it buys; follows from the parameters alone."""
 
     graph: CountNoise
@@ -59,13 +59,13 @@ class Plan:
 
 
 @lru_cache(maxsize=16)
-def plan(budget: Budget, shares: tuple[float, float, float], max_pairs: int) -> Plan:
+def plan(budget: Budget, shares: tuple[float, float, float], max_pairs: int) -> BudgetPlan:
     """Divide a budget: with δ > 0 as zCDP, else as a plain sum."""
     pairs, structure, fitness = (share * DOWN for share in shares)
     if budget.delta:
         rho = zcdp_rho(budget.epsilon, budget.delta)
         choice = math.sqrt(8 * structure * rho) * DOWN
-        return Plan(
+        return BudgetPlan(
             graph=CountNoise.gaussian(2 * max_pairs * GRID**2, pairs * rho),
             choice=Fraction(choice),
             fitness=CountNoise.gaussian(GRID**2, fitness * rho),
@@ -77,7 +77,7 @@ def plan(budget: Budget, shares: tuple[float, float, float], max_pairs: int) -> 
             norm=2,
         )
     epsilon = budget.epsilon
-    return Plan(
+    return BudgetPlan(
         graph=CountNoise.laplace(2 * max_pairs * GRID, pairs * epsilon),
         choice=Fraction(structure * epsilon),
         fitness=CountNoise.laplace(GRID, fitness * epsilon),
@@ -130,7 +130,7 @@ def candidates(
 
 def choose(
     cases: Cases,
-    spending: Plan,
+    spending: BudgetPlan,
     max_pairs: int,
     fitness_weight: float,
     min_fitness: float,
