@@ -33,6 +33,13 @@ class Document(Protocol):
         """The text of the file."""
 
 
+def render(artefact: Document, suffix: str) -> str:
+    """The text of a file with that ending; graphs and trees are drawn where it is .svg."""
+    from discreet.drawing import can_draw, draw
+
+    return draw(artefact) if suffix == ".svg" and can_draw(artefact) else artefact.render(suffix)
+
+
 def check_target(path: Path, suffixes: tuple[str, ...] = LOG_SUFFIXES) -> None:
     """Refuse a file that could not be written, before anything is read or spent."""
     from discreet.log.errors import LogError
@@ -121,7 +128,7 @@ class Release:
         path = Path(path)
         if isinstance(self.artefact, Document):
             check_target(path, self.artefact.suffixes)
-            content = self.artefact.render(path.suffix.lower()).encode()
+            content = render(self.artefact, path.suffix.lower()).encode()
             certificate = self.certificate(_sha256(content))
             with atomic_write(certificate_path(path)) as beside, atomic_write(path) as stream:
                 beside.write(certificate.to_file())

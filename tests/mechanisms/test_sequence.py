@@ -28,7 +28,7 @@ from discreet.mechanisms.sequence.sizes import WIDTH, layer_sizes
 from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan, pld_epsilon, rdp_epsilon
+from discreet.privacy.renyi import TrainingPlan, pld_epsilon, rdp_epsilon
 from discreet.privacy.steps import SampledGaussian
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
@@ -114,7 +114,7 @@ def test_parameters_out_of_range(parameters: dict[str, Any], message: str) -> No
 
 
 def counting(noise_multiplier: float) -> SampledGaussian:
-    return SampledGaussian(ACTIVITIES, Plan(Fraction(1), 1, noise_multiplier))
+    return SampledGaussian(ACTIVITIES, TrainingPlan(Fraction(1), 1, noise_multiplier))
 
 
 def test_an_activity_of_one_case_is_hardly_ever_named() -> None:

@@ -13,7 +13,7 @@ from discreet.privacy.conversion import group
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import OptimalSelection
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan, rdp_epsilon
+from discreet.privacy.renyi import TrainingPlan, rdp_epsilon
 from discreet.privacy.reserved import ReservedSelection
 from discreet.privacy.steps import (
     Choosing,
@@ -59,7 +59,7 @@ def test_noise_and_cost_of_a_step_are_one_number() -> None:
     wide = Gaussian("counts", 0.125)
     assert wide.noise(2).size == 8
     assert wide.rho == Fraction(1, 8)
-    sampled = SampledGaussian("sums", Plan(Fraction(1), 1, 2.0))
+    sampled = SampledGaussian("sums", TrainingPlan(Fraction(1), 1, 2.0))
     assert sampled.noise(9).size == 36
     assert sampled.rho == Fraction(1, 8)
 
@@ -83,7 +83,7 @@ def test_a_gaussian_step_needs_a_conversion() -> None:
 
 
 def test_renyi_composes_sampled_steps_only() -> None:
-    plan = Plan(Fraction(1, 4), 20, 3.0)
+    plan = TrainingPlan(Fraction(1, 4), 20, 3.0)
     whole = Renyi("all", (SampledGaussian("a", plan),), 1e-6, 1e-7)
     assert whole.spent == Budget(rdp_epsilon([plan], 1e-6), whole.spent.delta)
     assert whole.spent.delta == pytest.approx(1.1e-6)

@@ -10,13 +10,13 @@ from scipy import stats
 torch = pytest.importorskip("torch", reason="needs the extra generative")
 
 from discreet.privacy.randomness import Randomness  # noqa: E402
-from discreet.privacy.renyi import Plan  # noqa: E402
+from discreet.privacy.renyi import TrainingPlan  # noqa: E402
 from discreet.privacy.steps import SampledGaussian  # noqa: E402
 from discreet.training.sgd import PrivateSteps, Recorder, fresh_weights  # noqa: E402
 
 
 def steps(
-    plan: Plan, source: Randomness | None = None, clip: float = 1.0, size: int = 3
+    plan: TrainingPlan, source: Randomness | None = None, clip: float = 1.0, size: int = 3
 ) -> PrivateSteps:
     return PrivateSteps(
         {"map": torch.zeros(size, size + 1)},
@@ -31,7 +31,7 @@ def steps(
 def test_each_case_is_sampled_on_its_own() -> None:
     """Sizes of samples are binomial, and every case has the same chance."""
     rate = Fraction(3, 10)
-    private = steps(Plan(rate, 1, 1.0), Randomness.seeded(1))
+    private = steps(TrainingPlan(rate, 1, 1.0), Randomness.seeded(1))
     drawn = [private.sample(20) for _ in range(5_000)]
     sizes = np.bincount([len(sample) for sample in drawn], minlength=21)
     chances = stats.binom.pmf(np.arange(21), 20, float(rate))
@@ -49,7 +49,7 @@ def test_each_case_is_sampled_on_its_own() -> None:
 
 
 def test_equal_cases_are_sampled_one_by_one() -> None:
-    private = steps(Plan(Fraction(1, 2), 1, 1.0), Randomness.seeded(2))
+    private = steps(TrainingPlan(Fraction(1, 2), 1, 1.0), Randomness.seeded(2))
     drawn = np.array([private.sample_counts(np.array([4, 0, 1])) for _ in range(4_000)])
     assert drawn[:, 1].max() == 0
     seen = np.bincount(drawn[:, 0], minlength=5)
@@ -57,7 +57,7 @@ def test_equal_cases_are_sampled_one_by_one() -> None:
 
 
 def test_a_step_without_cases_is_noise() -> None:
-    private = steps(Plan(Fraction(1, 2), 1, 2.0), Randomness.seeded(3), clip=0.5, size=200)
+    private = steps(TrainingPlan(Fraction(1, 2), 1, 2.0), Randomness.seeded(3), clip=0.5, size=200)
     gradients = private.step(None)["map"].numpy().ravel()
     deviation = 2.0 * 0.5 / 10
     assert stats.kstest(gradients / deviation, "norm").pvalue > 1e-7
@@ -66,7 +66,7 @@ def test_a_step_without_cases_is_noise() -> None:
 
 def test_the_sum_is_behind_the_noise() -> None:
     """With next to no noise a step is the clipped sum over the public expected size."""
-    private = steps(Plan(Fraction(1), 1, 2.0**-10))
+    private = steps(TrainingPlan(Fraction(1), 1, 2.0**-10))
     record = Recorder(private.weights)
     output = record("map", torch.eye(3))
     gradients = private.step(record.factors((output * torch.tensor([3.0, 0.0, 0.0])).sum()))
@@ -76,7 +76,7 @@ def test_the_sum_is_behind_the_noise() -> None:
 
 
 def test_no_step_beyond_the_plan() -> None:
-    private = steps(Plan(Fraction(1, 2), 2, 1.0))
+    private = steps(TrainingPlan(Fraction(1, 2), 2, 1.0))
     private.step(None)
     private.step(None)
     assert private.left == 0
@@ -85,24 +85,24 @@ def test_no_step_beyond_the_plan() -> None:
 
 
 def test_it_goes_on_where_it_stopped() -> None:
-    first = steps(Plan(Fraction(1, 2), 5, 1.0))
+    first = steps(TrainingPlan(Fraction(1, 2), 5, 1.0))
     first.step(None)
     first.step(None)
-    second = steps(Plan(Fraction(1, 2), 5, 1.0))
+    second = steps(TrainingPlan(Fraction(1, 2), 5, 1.0))
     second.restore(first.state())
     assert second.left == 3
     assert torch.equal(second.weights["map"], first.weights["map"])
     with pytest.raises(ValueError, match="steps"):
-        steps(Plan(Fraction(1, 2), 1, 1.0)).restore(first.state())
+        steps(TrainingPlan(Fraction(1, 2), 1, 1.0)).restore(first.state())
 
 
 def test_a_seed_repeats_a_step_and_the_system_does_not() -> None:
     once, again = (
-        steps(Plan(Fraction(1, 2), 1, 1.0), Randomness.seeded(7)).step(None)["map"]
+        steps(TrainingPlan(Fraction(1, 2), 1, 1.0), Randomness.seeded(7)).step(None)["map"]
         for _ in range(2)
     )
     assert torch.equal(once, again)
-    one, other = (steps(Plan(Fraction(1, 2), 1, 1.0)).step(None)["map"] for _ in range(2))
+    one, other = (steps(TrainingPlan(Fraction(1, 2), 1, 1.0)).step(None)["map"] for _ in range(2))
     assert not torch.equal(one, other)
 
 
@@ -110,7 +110,7 @@ def test_a_public_size_must_be_given() -> None:
     with pytest.raises(ValueError, match="positive"):
         PrivateSteps(
             {"map": torch.zeros(2, 3)},
-            SampledGaussian("training", Plan(Fraction(1, 2), 1, 1.0)),
+            SampledGaussian("training", TrainingPlan(Fraction(1, 2), 1, 1.0)),
             clip=1.0,
             expected_cases=0.0,
             optimiser=torch.optim.SGD,
@@ -128,7 +128,7 @@ def test_fresh_weights_read_nothing_but_their_source() -> None:
 
 def test_noise_drawn_ahead_is_new_in_every_step() -> None:
     """A large network's noise comes from a thread; every step has its own, of the full size."""
-    private = steps(Plan(Fraction(1, 2), 3, 2.0), size=300)
+    private = steps(TrainingPlan(Fraction(1, 2), 3, 2.0), size=300)
     seen = [private.step(None)["map"].numpy().ravel() for _ in private.remaining()]
     assert len(seen) == 3
     assert all(stats.kstest(part / (2.0 / 10), "norm").pvalue > 1e-8 for part in seen)
@@ -139,7 +139,8 @@ def test_noise_drawn_ahead_is_new_in_every_step() -> None:
 
 def test_a_seed_repeats_large_networks_too() -> None:
     once, again = [
-        steps(Plan(Fraction(1, 2), 2, 1.0), Randomness.seeded(7), size=300) for _ in range(2)
+        steps(TrainingPlan(Fraction(1, 2), 2, 1.0), Randomness.seeded(7), size=300)
+        for _ in range(2)
     ]
     for _ in once.remaining():
         assert torch.equal(once.step(None)["map"], again.step(None)["map"])
@@ -150,7 +151,7 @@ def test_processors_are_given_back() -> None:
     try:
         torch.set_num_threads(3)
         for size, used in ((300, 2), (3, 1)):
-            going_on = steps(Plan(Fraction(1, 2), 2, 1.0), size=size).remaining()
+            going_on = steps(TrainingPlan(Fraction(1, 2), 2, 1.0), size=size).remaining()
             next(going_on)
             assert torch.get_num_threads() == used
             going_on.close()

@@ -56,10 +56,10 @@ def _digests(release: Release) -> list[str]:
     import hashlib
 
     from discreet.log.digest import content_digest
-    from discreet.release import Document
+    from discreet.release import Document, render
 
     if isinstance(release.artefact, Document):
-        texts = [release.artefact.render(suffix) for suffix in release.artefact.suffixes]
+        texts = [render(release.artefact, suffix) for suffix in release.artefact.suffixes]
         return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
     log = release.log()
     return [content_digest(log)] if log.cases else []

@@ -112,11 +112,7 @@ class Follows:
         return Follows(labels, self.counts[np.ix_(kept, kept)])
 
     def render(self, suffix: str) -> str:
-        """The text of a file: .json (read back by `from_json`), .csv, .dot, .mmd or .svg."""
-        if suffix == ".svg":
-            from discreet.log.follows_drawing import to_svg
-
-            return to_svg(self)
+        """The text of a .json (read back by `from_json`), .csv, .dot or .mmd file."""
         return {
             ".json": self.to_json,
             ".csv": self.to_csv,

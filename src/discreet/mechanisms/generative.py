@@ -18,7 +18,7 @@ from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan, rdp_epsilon
+from discreet.privacy.renyi import TrainingPlan, rdp_epsilon
 from discreet.privacy.steps import Renyi, SampledGaussian
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Generative(Mechanism):
     )
 
     @abstractmethod
-    def _plans(self, budget: Budget) -> dict[str, Plan]:
+    def _plans(self, budget: Budget) -> dict[str, TrainingPlan]:
         """The noisy steps of each network by its name, fitted to the budget; public."""
 
     @abstractmethod
@@ -91,7 +91,7 @@ class Generative(Mechanism):
         """Raise ValueError unless these are tensors and facts of such a model; reads a file's."""
 
     @property
-    def plans(self) -> dict[str, Plan]:
+    def plans(self) -> dict[str, TrainingPlan]:
         """The noisy steps of each network by its name."""
         return self._plans(self.case_budget)
 

@@ -24,7 +24,7 @@ from discreet.mechanisms.parts.dictionary import (
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, Selection
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan, fitted
+from discreet.privacy.renyi import TrainingPlan, fitted
 from discreet.privacy.steps import Selecting, Sequential, Statement, Step
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class OneHot(Generative):
         return self.steps or max(1, round(EPOCHS / self._rate))
 
     @abstractmethod
-    def _schedule(self) -> dict[str, Plan]:
+    def _schedule(self) -> dict[str, TrainingPlan]:
         """The networks' steps before they are fitted: noise in proportion only."""
 
     @abstractmethod
@@ -136,14 +136,14 @@ class OneHot(Generative):
             return columns.variants
         return columns.decode(self._columns_of(model, columns, cases, source))
 
-    def _plans(self, budget: Budget) -> dict[str, Plan]:
+    def _plans(self, budget: Budget) -> dict[str, TrainingPlan]:
         wanted = self._schedule()
         if self.fidelity == "strict":
             effort = sum(
                 plan.steps * float(plan.sampling_rate / Fraction(plan.noise_multiplier)) ** 2
                 for plan in wanted.values()
             )
-            wanted[SIZE] = Plan(Fraction(1), 1, (SIZE_SHARE * effort) ** -0.5)
+            wanted[SIZE] = TrainingPlan(Fraction(1), 1, (SIZE_SHARE * effort) ** -0.5)
         share = self._training_share(budget)
         plans = fitted(share.epsilon, share.delta, tuple(wanted.values()))
         return dict(zip(wanted, plans, strict=True))

@@ -79,13 +79,10 @@ class Replay:
     def precision_by(self, enabled: Callable[[frozenset[int]], Iterable[str]]) -> float:
         """The same by another view of what a marking enables, asked once per marking."""
         code = {label: i for i, label in enumerate(self.automaton.activities)}
-        left = [np.empty(0, dtype=np.int64)]
-        for states, fits, level in zip(
-            self.states, self.fitting, self.prefixes.levels, strict=False
-        ):
-            left.append(states[level.parent[fits[level.parent]]])
+        levels = zip(self.states, self.fitting, self.prefixes.levels, strict=False)
+        left = [states[step.parent[fits[step.parent]]] for states, fits, step in levels]
         allowed = np.zeros_like(self._allowed)
-        for state in np.unique(np.concatenate(left)).tolist():
+        for state in np.unique(np.concatenate([*left, self.states[0]])).tolist():
             for label in enabled(self.automaton.marked(state)):
                 allowed[state, code[label]] = True
         return self._precision(allowed)

@@ -44,7 +44,7 @@ GRID_BITS = 12
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """So many noisy steps on Poisson samples, fixed before the first of them."""
 
     sampling_rate: Fraction
@@ -59,7 +59,7 @@ class Plan:
             raise ValueError("a plan needs a number of steps and a positive noise multiplier")
 
 
-def rdp(plan: Plan, order: int) -> float:
+def rdp(plan: TrainingPlan, order: int) -> float:
     """R(order) of all steps, rounded up."""
     z = plan.noise_multiplier
     if plan.steps == 0:
@@ -88,7 +88,7 @@ def _sampled(q: float, z: float, order: int) -> float:
     return float(np.logaddexp(0, logsumexp(weight + excess))) / (order - 1)
 
 
-def rdp_epsilon(plans: Sequence[Plan], delta: float) -> float:
+def rdp_epsilon(plans: Sequence[TrainingPlan], delta: float) -> float:
     """An ε such that all plans together are (ε, δ)-DP: the one that certificates state."""
     if not 0 < delta < 1:
         raise ValueError(f"needs delta between 0 and 1, not {delta}")
@@ -123,7 +123,7 @@ def _orders() -> tuple[int, ...]:
     return tuple(found)
 
 
-def pld_epsilon(plans: Sequence[Plan], delta: float) -> float:
+def pld_epsilon(plans: Sequence[TrainingPlan], delta: float) -> float:
     """ε at `delta` of the same steps with continuous Gaussian noise, by dp-accounting."""
     import dp_accounting
     from dp_accounting.pld import PLDAccountant
@@ -141,7 +141,7 @@ def pld_epsilon(plans: Sequence[Plan], delta: float) -> float:
     return float(accountant.get_epsilon(delta))
 
 
-def _interval(plans: Sequence[Plan], delta: float) -> float:
+def _interval(plans: Sequence[TrainingPlan], delta: float) -> float:
     """Fine enough for small losses, since rounding adds up over the steps."""
     steps = sum(plan.steps for plan in plans)
     return min(1e-4, max(1e-9, rdp_epsilon(plans, delta) / (100 * math.sqrt(steps + 1))))
@@ -151,7 +151,7 @@ MOST_NOISE = 2.0**40
 """Multipliers beyond this are not tried: nothing would be left to learn from."""
 
 
-def fitted(epsilon: float, delta: float, plans: Sequence[Plan]) -> tuple[Plan, ...]:
+def fitted(epsilon: float, delta: float, plans: Sequence[TrainingPlan]) -> tuple[TrainingPlan, ...]:
     """The plans with the least noise that is certified within (epsilon, delta).
 
     Their multipliers keep their proportions, rounded up to a grid: what is accounted is never
@@ -161,11 +161,13 @@ def fitted(epsilon: float, delta: float, plans: Sequence[Plan]) -> tuple[Plan, .
 
 
 @lru_cache(maxsize=256)
-def _fitted(epsilon: float, delta: float, plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
+def _fitted(
+    epsilon: float, delta: float, plans: tuple[TrainingPlan, ...]
+) -> tuple[TrainingPlan, ...]:
     if not epsilon > 0:
         raise ValueError(f"needs epsilon above 0, not {epsilon}")
 
-    def scaled(factor: float) -> tuple[Plan, ...]:
+    def scaled(factor: float) -> tuple[TrainingPlan, ...]:
         return tuple(
             replace(plan, noise_multiplier=_rounded_up(factor * plan.noise_multiplier))
             for plan in plans
@@ -190,7 +192,7 @@ def _fitted(epsilon: float, delta: float, plans: tuple[Plan, ...]) -> tuple[Plan
 
 def noise_multiplier(epsilon: float, delta: float, sampling_rate: Fraction, steps: int) -> float:
     """The least multiplier on the grid for which one plan is certified within (epsilon, delta)."""
-    (plan,) = fitted(epsilon, delta, (Plan(sampling_rate, steps, 1.0),))
+    (plan,) = fitted(epsilon, delta, (TrainingPlan(sampling_rate, steps, 1.0),))
     return plan.noise_multiplier
 
 

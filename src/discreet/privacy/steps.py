@@ -30,7 +30,7 @@ from discreet.privacy.guarantee import Budget, Guarantee, Neighbours, Part, Stat
 from discreet.privacy.noise import Rational
 from discreet.privacy.partition import Selection, select
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan, rdp_epsilon
+from discreet.privacy.renyi import TrainingPlan, rdp_epsilon
 from discreet.privacy.reserved import ReservedSelection
 from discreet.privacy.selection import Score, exponential, noisy_max, noisy_top_k
 from discreet.privacy.transcript import note
@@ -261,7 +261,7 @@ class Choosing(Step):
 class SampledGaussian(Step):
     """Noisy sums over Poisson samples of the cases, as in DP-SGD (`privacy/renyi.py`)."""
 
-    plan: Plan
+    plan: TrainingPlan
 
     @property
     def spent(self) -> Budget:

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from discreet.arrays import Integers
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan
+from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
 from discreet.privacy.transcript import note, noted
 from discreet.training.clipping import Factors, exact_sum, grid_bound
@@ -106,7 +106,9 @@ def normals(shape: tuple[int, ...], source: Randomness) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
-def calm_rate(plan: Plan, clip: float, expected_cases: float, drift: float, most: float) -> float:
+def calm_rate(
+    plan: TrainingPlan, clip: float, expected_cases: float, drift: float, most: float
+) -> float:
     """A learning rate with which the noise of all steps together moves a weight by `drift`.
 
     The rates of all steps add up to `most` at the most. Reads public numbers only.

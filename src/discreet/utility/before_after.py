@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.drawing.plots import Curve, line_plot
 from discreet.log.events import EventLog
 from discreet.log.instants import SECOND, microseconds
-from discreet.utility.plot import Curve, line_plot
 
 COLOURS = ("#2a9d5c", "#d1495b")
 """As in the paper: the original is green, the anonymised log red."""

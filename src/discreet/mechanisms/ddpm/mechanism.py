@@ -12,7 +12,7 @@ from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan
+from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import Group, Statement, Step
 
 NETWORK = "denoiser"
@@ -83,8 +83,8 @@ class DDPM(OneHot):
         usual = STRICT_WIDTH if self.fidelity == "strict" else PUBLISHED_WIDTH
         return usual if self.width is None else self.width
 
-    def _schedule(self) -> dict[str, Plan]:
-        return {NETWORK: Plan(self._rate, self.planned_steps, 1.0)}
+    def _schedule(self) -> dict[str, TrainingPlan]:
+        return {NETWORK: TrainingPlan(self._rate, self.planned_steps, 1.0)}
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "strict":

@@ -29,7 +29,7 @@ from discreet.mechanisms.sequence.reading import (
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan, fitted
+from discreet.privacy.renyi import TrainingPlan, fitted
 from discreet.privacy.steps import Sequential, Statement, Step
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Sequence(Generative):
                 "or allow fewer cases per individual"
             )
 
-    def _plans(self, budget: Budget) -> dict[str, Plan]:
+    def _plans(self, budget: Budget) -> dict[str, TrainingPlan]:
         rate = Fraction(self.sampling_rate).limit_denominator(1_000_000)
         wanted = {NETWORK: _plan(NETWORK, rate, self.steps), SIZE: _plan(SIZE)}
         if self.alphabet is None:
@@ -221,6 +221,6 @@ class Sequence(Generative):
         check_shapes(model.tensors, {name: (out, n + 1) for name, (n, out) in sizes.items()})
 
 
-def _plan(name: str, rate: Fraction = Fraction(1), steps: int = 1) -> Plan:
+def _plan(name: str, rate: Fraction = Fraction(1), steps: int = 1) -> TrainingPlan:
     """Steps whose noise is in proportion to their share; not yet fitted to a budget."""
-    return Plan(rate, steps, float(rate) * math.sqrt(steps / SHARES[name]))
+    return TrainingPlan(rate, steps, float(rate) * math.sqrt(steps / SHARES[name]))

@@ -16,7 +16,7 @@ from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.sequence.network import surprises
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan
+from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
 from discreet.training.clipping import Factors
 from discreet.training.sgd import PrivateSteps, Recorder, fresh_weights
@@ -105,7 +105,7 @@ def trained(
     return State({name: t.numpy().astype(np.float32) for name, t in average.items()}, facts)
 
 
-def clip_for(plan: Plan, cases: int) -> float:
+def clip_for(plan: TrainingPlan, cases: int) -> float:
     """A larger clip where cases outweigh the noise: it favours usual cases less.
 
     Where it is small almost every gradient is cut to one length, so that a few ways through the

@@ -12,7 +12,7 @@ from discreet.mechanisms.parameters import parameter
 from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan
+from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import Statement, Step
 
 DECODER, DISCRIMINATOR = "decoder", "discriminator"
@@ -76,11 +76,12 @@ class TraVaG(OneHot):
         high=1000,
     )
 
-    def _schedule(self) -> dict[str, Plan]:
+    def _schedule(self) -> dict[str, TrainingPlan]:
         if self.fidelity == "strict":
-            return {DISCRIMINATOR: Plan(self._rate, self.planned_steps, 1.0)}
+            return {DISCRIMINATOR: TrainingPlan(self._rate, self.planned_steps, 1.0)}
         return {
-            name: Plan(self._rate, self.planned_steps, 1.0) for name in (DECODER, DISCRIMINATOR)
+            name: TrainingPlan(self._rate, self.planned_steps, 1.0)
+            for name in (DECODER, DISCRIMINATOR)
         }
 
     def _spending(self, budget: Budget) -> Step | None:
