@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +56,14 @@ def no_ledger_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """Keep the tests away from the ledger of whoever runs them."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("DISCREET_LEDGER", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Ctrl-C works in every test, also where whoever started them ignores it (nohup, some CI)."""
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, inherited)
 
 
 @pytest.fixture(scope="session")
