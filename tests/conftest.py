@@ -13,6 +13,11 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 
+# Numeric libraries start a thread for every core, and those of torch wait by spinning: with one
+# worker of pytest per core that is most of the work. To be set before any of them is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # The same examples every time, however slow the machine: a failure is never chance.
 # `pytest --hypothesis-profile=default` looks for new ones.
 settings.register_profile(
