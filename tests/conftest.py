@@ -6,10 +6,15 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
 
 ROOT = Path(__file__).parent.parent
 
@@ -90,6 +95,14 @@ def real_log(request: pytest.FixtureRequest, real_logs: Path) -> tuple[RealLog, 
 def small_real_log(request: pytest.FixtureRequest, real_logs: Path) -> tuple[RealLog, Path]:
     """Every real log but the biggest."""
     return located(request.param, real_logs)
+
+
+@cache
+def read_once(path: Path) -> EventLog:
+    """A real log as it is read without options; nobody changes a log, so all tests share it."""
+    from discreet.log.reading import read_log
+
+    return read_log(path)
 
 
 def located(log: RealLog, folder: Path) -> tuple[RealLog, Path]:

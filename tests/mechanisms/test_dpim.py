@@ -27,6 +27,7 @@ from discreet.models.tree import Tree, activity, exclusive, flower, sequence
 from discreet.privacy.accounting import basic, zcdp
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from tests.conftest import read_once
 
 SHARES = (0.65, 0.25, 0.1)
 LETTERS = tuple("abcd")
@@ -419,7 +420,7 @@ class TestRealLogs:
         ],
     )
     def test_at_epsilon_one_strict_beats_the_control(self, name: str, real_logs: Path) -> None:
-        log = read_log(real_logs / f"{name}.xes.gz")
+        log = read_once(real_logs / f"{name}.xes.gz")
         release = DPIM(epsilon=1, alphabet=log.activities).release(log, insecure_seed=1)
         result = replay(release.artefact.tree, log.variants)
         control = replay(flower(log.activities), log.variants)

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from discreet.certificate import check_certificate
-from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.laplace import (
     LENGTH_SHARE,
@@ -18,6 +17,7 @@ from discreet.mechanisms.parts.prefix_tree import PrefixTree
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget
 from discreet.utility.similarity import relative_log_similarity
+from tests.conftest import read_once
 from tests.mechanisms.neighbours import Small, loss_at_least
 
 LABELS = ("a", "b")
@@ -139,14 +139,14 @@ def test_logs_of_next_to_nothing_are_released(
 def test_published_reproduces_the_authors_code(
     file: str, length: int, least: int, similarity: float, real_logs: Path
 ) -> None:
-    log = read_log(real_logs / file)
+    log = read_once(real_logs / file)
     chosen = Laplace(fidelity="published", epsilon=1, max_length=length, min_count=least)
     found = [relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(3)]
     assert sum(found) / 3 == pytest.approx(similarity, abs=0.04)
 
 
 def test_no_budget_makes_a_real_log_explode(small_real_log: tuple[object, Path]) -> None:
-    log = read_log(small_real_log[1])
+    log = read_once(small_real_log[1])
     for epsilon in (0.01, 0.1, 1, 10):
         for form in ("auto", "levels"):
             chosen = Laplace(epsilon=epsilon, alphabet="from-log", form=form)  # type: ignore[arg-type]
