@@ -111,7 +111,7 @@ class OffByOne(TraVaS):
     name: ClassVar[str] = "off by one"
 
     @property
-    def selection(self) -> TruncatedSelection:  # type: ignore[override]
+    def selection(self) -> TruncatedSelection:
         return ThresholdOffByOne(self.epsilon, self.delta)
 
 
@@ -122,7 +122,7 @@ class TenfoldDelta(TraVaS):
     name: ClassVar[str] = "tenfold delta"
 
     @property
-    def selection(self) -> TruncatedSelection:  # type: ignore[override]
+    def selection(self) -> TruncatedSelection:
         return TruncatedSelection(self.epsilon, 10 * self.delta)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -27,7 +28,7 @@ def is_plain(text: str | bytes) -> bool:
     return True
 
 
-def read(folder: Path, text: str | bytes, **options: str) -> EventLog:
+def read(folder: Path, text: str | bytes, **options: Any) -> EventLog:
     """Read with both engines and insist that they agree."""
     path = folder / "test.xes"
     path.write_bytes(text.encode() if isinstance(text, str) else text)

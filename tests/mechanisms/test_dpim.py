@@ -1,7 +1,9 @@
 import itertools
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -35,7 +37,7 @@ LETTERS = tuple("abcd")
 sequences = st.lists(st.sampled_from(LETTERS), max_size=12).map(tuple)
 
 
-def events(counts: dict[str, int]) -> EventLog:
+def events(counts: Mapping[str, int] | Mapping[tuple[str, ...], int]) -> EventLog:
     rows = [
         (f"{sequence_}{number}", letter)
         for sequence_, count in counts.items()
@@ -110,7 +112,7 @@ class TestGuarantee:
             {"alphabet": LETTERS, "min_fitness": 1.5},
         ],
     )
-    def test_parameters_out_of_range_are_refused(self, parameters: dict[str, object]) -> None:
+    def test_parameters_out_of_range_are_refused(self, parameters: dict[str, Any]) -> None:
         with pytest.raises(ParameterError):
             DPIM(**parameters)
 
@@ -191,7 +193,7 @@ class TestRelease:
         ],
     )
     def test_without_noise_the_paper_s_example_gives_its_figure(
-        self, parameters: dict[str, object]
+        self, parameters: dict[str, Any]
     ) -> None:
         mechanism = DPIM(epsilon=100_000, alphabet=tuple("RHMSD"), **parameters)
         document = mechanism.release(events(TABLE_1)).artefact
@@ -202,7 +204,7 @@ class TestRelease:
         "parameters", [{}, {"delta": 0}, {"method": "sampler"}, {"fidelity": "published"}]
     )
     def test_many_releases_are_what_as_many_single_ones_would_be(
-        self, parameters: dict[str, object]
+        self, parameters: dict[str, Any]
     ) -> None:
         """Scores that are remembered from one release to the next change nothing."""
         mechanism = DPIM(epsilon=2, alphabet=tuple("RHMSD"), **parameters)

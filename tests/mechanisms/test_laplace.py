@@ -100,8 +100,8 @@ def test_a_large_log_keeps_its_frequent_variants(form: str) -> None:
         epsilon=20,
         delta=1e-6,
         alphabet=log.activities,
-        form=form,
-        max_length=40,  # type: ignore[arg-type]
+        form=form,  # type: ignore[arg-type]
+        max_length=40,
     )
     released = chosen.release(log).artefact
     assert relative_log_similarity(log.variants, released) > 0.7
@@ -149,5 +149,5 @@ def test_no_budget_makes_a_real_log_explode(small_real_log: tuple[object, Path])
     log = read_once(small_real_log[1])
     for epsilon in (0.01, 0.1, 1, 10):
         for form in ("auto", "levels"):
-            chosen = Laplace(epsilon=epsilon, alphabet="from-log", form=form)  # type: ignore[arg-type]
+            chosen = Laplace(epsilon=epsilon, alphabet="from-log", form=form)
             assert len(chosen.release(log).artefact) < 20_000

@@ -64,7 +64,7 @@ def test_bad_parameters_are_refused() -> None:
     with pytest.raises(ParameterError, match="raw log"):
         SaCoFa(fidelity="published", max_length=3, rules="learn")
     with pytest.raises(ParameterError, match="is not a rule"):
-        SaCoFa(alphabet=LABELS, rules=[["mostly", "a", "b"]])
+        SaCoFa(alphabet=LABELS, rules=(("mostly", "a", "b"),))
 
 
 def test_published_gives_away_a_case_that_breaks_a_rule() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 
@@ -81,9 +82,13 @@ def test_a_solver_that_stops_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -
     import ot
 
     def lazy(
-        a: object, b: object, cost: np.ndarray, **_: object
+        a: object, b: object, cost: npt.NDArray[np.float64], **_: object
     ) -> tuple[float, dict[str, object]]:
-        zero = {"u": np.zeros(len(cost)), "v": np.zeros(cost.shape[1]), "warning": None}
+        zero: dict[str, object] = {
+            "u": np.zeros(len(cost)),
+            "v": np.zeros(cost.shape[1]),
+            "warning": None,
+        }
         return 1.0, zero
 
     monkeypatch.setattr(ot, "emd2", lazy)
