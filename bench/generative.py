@@ -44,7 +44,8 @@ class Denoiser(nn.Module):
     def forward(self, points: Tensor, times: Tensor) -> Tensor:
         """The noise in blurred points."""
         hidden = torch.relu(self.first(torch.cat([points, time_features(times)], dim=-1)))
-        return self.last(torch.relu(self.second(hidden)))
+        noise: Tensor = self.last(torch.relu(self.second(hidden)))
+        return noise
 
 
 def ours(counts: np.ndarray, width: int, rate: Fraction) -> Callable[[], None]:

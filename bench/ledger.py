@@ -60,13 +60,13 @@ def overhead(folder: Path) -> None:
         listed = ", ".join(f"{name} {value:.2f}" for name, value in each.items())
         print(f"added to a release, SQLite, {label:7} {sum(each.values()):6.2f} ms ({listed})")
     imported = "import time; t = time.perf_counter(); import discreet.ledger.ledger; "
-    spent = subprocess.run(
+    needed = subprocess.run(
         [sys.executable, "-c", imported + "print(1000 * (time.perf_counter() - t))"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    print(f"import it, once per process:   {float(spent):6.0f} ms")
+    print(f"import it, once per process:   {float(needed):6.0f} ms")
 
 
 def grants_per_second(where: str) -> float:

@@ -67,7 +67,7 @@ def strict(log: EventLog, epsilon: float, delta: float) -> list[str]:
     common = {"alphabet": log.activities, "epsilon": epsilon, "delta": delta}
     rules = Rules.of_variants(log.variants)
     names = log.variants.activities
-    rows = [("first", names[i]) for i in np.flatnonzero(rules.first)]
+    rows: list[tuple[str, ...]] = [("first", names[i]) for i in np.flatnonzero(rules.first)]
     for kind in KINDS:
         pairs = zip(*np.nonzero(getattr(rules, kind)), strict=True)
         rows += [(kind, names[i], names[j]) for i, j in pairs]

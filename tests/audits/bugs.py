@@ -116,7 +116,7 @@ class OffByOne(TraVaS):
     name: ClassVar[str] = "off by one"
 
     @property
-    def selection(self) -> TruncatedSelection:  # type: ignore[override]
+    def selection(self) -> TruncatedSelection:
         return ThresholdOffByOne(self.epsilon, self.delta)
 
 
@@ -127,7 +127,7 @@ class TenfoldDelta(TraVaS):
     name: ClassVar[str] = "tenfold delta"
 
     @property
-    def selection(self) -> TruncatedSelection:  # type: ignore[override]
+    def selection(self) -> TruncatedSelection:
         return TruncatedSelection(self.epsilon, 10 * self.delta)
 
 

@@ -213,7 +213,7 @@ class Proxy:
             threading.Thread(target=self._connect, args=(client,), daemon=True).start()
 
     def _connect(self, client: socket.socket) -> None:
-        with client, socket.create_connection(self.target) as server:  # type: ignore[arg-type]
+        with client, socket.create_connection(self.target) as server:
             answers = threading.Thread(target=self._pass, args=(server, client, False), daemon=True)
             answers.start()
             self._pass(client, server, True)

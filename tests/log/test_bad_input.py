@@ -240,7 +240,7 @@ def test_permission_however_it_arises(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_wrong_options(tmp_path: Path, option: str, value: str) -> None:
     (tmp_path / "log.csv").write_text(CSV)
     with pytest.raises(LogError) as caught:
-        read_log(tmp_path / "log.csv", **{option: value})
+        read_log(tmp_path / "log.csv", **{option: value})  # type: ignore[arg-type]
     assert value in str(caught.value)
     if "Amsterdm" in value:
         assert "Europe/Amsterdam" in str(caught.value)

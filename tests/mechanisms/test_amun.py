@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -114,7 +116,8 @@ def test_times_of_a_large_budget_are_like_the_true_ones() -> None:
     shown = variant_set(new)
     known = [HOSPITAL.variants.sequence(v) in shown for v in range(len(HOSPITAL.variants))]
     kept = HOSPITAL.take_cases(np.flatnonzero(np.array(known)[HOSPITAL.variant_of_case]))
-    for place in (lambda t: t // HOUR % 24, lambda t: t // DAY % 7):
+    places: tuple[Callable[[Any], Any], ...] = (lambda t: t // HOUR % 24, lambda t: t // DAY % 7)
+    for place in places:
         true = np.bincount(place(microseconds(HOSPITAL)[HOSPITAL.offsets[:-1]]), minlength=24)
         drawn = np.bincount(place(microseconds(new)[new.offsets[:-1]]), minlength=24)
         assert np.abs(true / true.sum() - drawn / drawn.sum()).sum() < 0.2

@@ -32,8 +32,9 @@ def test_it_chooses_laplace_without_delta_at_little_epsilon() -> None:
     chosen, reason = Auto(epsilon=0.1, delta=0, alphabet=("a", "b")).choice
     assert chosen == Laplace(epsilon=0.1, delta=0, alphabet=("a", "b"))
     assert "noisy prefixes" in reason
-    for given in ({"epsilon": 1.0, "delta": 0.0}, {"epsilon": 0.1, "delta": 1e-6}):
-        assert isinstance(Auto(alphabet=("a", "b"), **given).choice[0], HeadTail)
+    for epsilon, delta in ((1.0, 0.0), (0.1, 1e-6)):
+        other = Auto(epsilon=epsilon, delta=delta, alphabet=("a", "b"))
+        assert isinstance(other.choice[0], HeadTail)
     shared = Auto(epsilon=1.0, delta=0, alphabet=("a", "b"), cases_per_individual=5)
     assert isinstance(shared.choice[0], Laplace)  # what counts is the budget of a case
     assert shared.guarantee().holds == Budget(1.0, 0.0)

@@ -1,6 +1,8 @@
 import itertools
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,6 +31,7 @@ from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, noise_of
+from tests.conftest import read_once
 
 SHARES = (0.65, 0.25, 0.1)
 LETTERS = tuple("abcd")
@@ -36,7 +39,7 @@ LETTERS = tuple("abcd")
 sequences = st.lists(st.sampled_from(LETTERS), max_size=12).map(tuple)
 
 
-def events(counts: dict[str, int]) -> EventLog:
+def events(counts: Mapping[str, int] | Mapping[tuple[str, ...], int]) -> EventLog:
     rows = [
         (f"{sequence_}{number}", letter)
         for sequence_, count in counts.items()
@@ -111,7 +114,7 @@ class TestGuarantee:
             {"alphabet": LETTERS, "min_fitness": 1.5},
         ],
     )
-    def test_parameters_out_of_range_are_refused(self, parameters: dict[str, object]) -> None:
+    def test_parameters_out_of_range_are_refused(self, parameters: dict[str, Any]) -> None:
         with pytest.raises(ParameterError):
             DPIM(**parameters)
 
@@ -192,7 +195,7 @@ class TestRelease:
         ],
     )
     def test_without_noise_the_paper_s_example_gives_its_figure(
-        self, parameters: dict[str, object]
+        self, parameters: dict[str, Any]
     ) -> None:
         mechanism = DPIM(epsilon=100_000, alphabet=tuple("RHMSD"), **parameters)
         document = mechanism.release(events(TABLE_1)).artefact
@@ -203,7 +206,7 @@ class TestRelease:
         "parameters", [{}, {"delta": 0}, {"method": "sampler"}, {"fidelity": "published"}]
     )
     def test_many_releases_are_what_as_many_single_ones_would_be(
-        self, parameters: dict[str, object]
+        self, parameters: dict[str, Any]
     ) -> None:
         """Scores that are remembered from one release to the next change nothing."""
         mechanism = DPIM(epsilon=2, alphabet=tuple("RHMSD"), **parameters)
@@ -420,7 +423,7 @@ class TestRealLogs:
         ],
     )
     def test_at_epsilon_one_strict_beats_the_control(self, name: str, real_logs: Path) -> None:
-        log = read_log(real_logs / f"{name}.xes.gz")
+        log = read_once(real_logs / f"{name}.xes.gz")
         release = DPIM(epsilon=1, alphabet=log.activities).release(log, insecure_seed=1)
         result = replay(release.artefact.tree, log.variants)
         control = replay(flower(log.activities), log.variants)

@@ -93,6 +93,7 @@ def test_published_says_what_does_not_hold() -> None:
 @pytest.mark.parametrize("kind", BOTH)
 def test_individuals_are_protected_by_their_share(kind: type[OneHot]) -> None:
     promise = kind(cases_per_individual=3).guarantee()
+    assert promise.holds is not None
     assert (promise.unit, promise.holds.epsilon) == ("individual", 1.0)
 
 
@@ -342,7 +343,7 @@ def test_canaries_tell_published_from_strict(kind: type[OneHot]) -> None:
     from discreet.audits.neighbours import pair
     from discreet.audits.sampling import QUICK as LITTLE
 
-    given = {"epsilon": 1.0, "delta": 1e-6, "steps": 8, "cases": 8000}
+    given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "steps": 8, "cases": 8000}
     given |= {"strides": 10} if kind is DDPM else {}
     sound = audit_pair(kind(**given), pair("canaries"), LITTLE, 0.01)
     assert sound.promise is not None

@@ -53,7 +53,8 @@ def test_a_third_party_registers_through_an_entry_point(tmp_path: Path) -> None:
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: silence\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text("[discreet.mechanisms]\nsilence = silence:Silence\n")
-    environment = os.environ | {"PYTHONPATH": str(tmp_path), "COLUMNS": "100"}
+    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": paths, "COLUMNS": "100"}
 
     def discreet(*arguments: str) -> str:
         run = subprocess.run(

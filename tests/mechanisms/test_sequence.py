@@ -22,9 +22,9 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.sequence import Sequence
-from discreet.mechanisms.sequence.mechanism import ACTIVITIES, NETWORK, SIZE
+from discreet.mechanisms.sequence.mechanism import ACTIVITIES, SIZE
 from discreet.mechanisms.sequence.reading import PER_CASE, UNDISCLOSED, Finding, seen_through
-from discreet.mechanisms.sequence.sizes import WIDTH, layer_sizes
+from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
 from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

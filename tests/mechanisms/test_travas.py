@@ -11,13 +11,12 @@ from scipy import stats
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expand import expand
-from discreet.log.reading import read_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS, UTraVaS, expected_hidden_count
 from discreet.privacy.partition import OptimalSelection, TruncatedSelection
 from discreet.privacy.randomness import Randomness
-from tests.conftest import REAL_LOGS, located
+from tests.conftest import REAL_LOGS, located, read_once
 
 
 def log_of(counts: dict[tuple[str, ...], int]) -> EventLog:
@@ -159,7 +158,7 @@ def test_published_reproduces_the_papers_outputs(
     real_logs: Path, name: str, epsilon: float, delta: float, similarity: float
 ) -> None:
     entry = next(entry for entry in REAL_LOGS if str(entry) == name)
-    log = read_log(located(entry, real_logs)[1])
+    log = read_once(located(entry, real_logs)[1])
     chosen = TraVaS(epsilon=epsilon, delta=delta, fidelity="published")
     runs, spread = (40, 0.07) if name == "Sepsis" else (12, 0.025)
     scores = [

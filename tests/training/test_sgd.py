@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Generator
 from fractions import Fraction
 from functools import partial
 
@@ -154,6 +155,7 @@ def test_processors_are_given_back() -> None:
             going_on = steps(TrainingPlan(Fraction(1, 2), 2, 1.0), size=size).remaining()
             next(going_on)
             assert torch.get_num_threads() == used
+            assert isinstance(going_on, Generator)
             going_on.close()
             assert torch.get_num_threads() == 3
     finally:

@@ -1,7 +1,9 @@
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +22,7 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, laplace_or_gaussian, least_noise
 
+Log = dict[tuple[str, ...], int]
 LOGS = st.dictionaries(
     st.lists(st.sampled_from("abc"), min_size=1, max_size=5).map(tuple),
     st.integers(1, 30),
@@ -46,10 +49,10 @@ def grown(log: dict[tuple[str, ...], int], depth: int) -> tuple[NoisyPrefixTree,
 
 
 @given(LOGS, st.integers(1, 6))
-def test_raw_counts_are_those_of_the_prefixes(log: dict, depth: int) -> None:
+def test_raw_counts_are_those_of_the_prefixes(log: Log, depth: int) -> None:
     _, seen = grown(log, depth)
     for length, found in enumerate(seen, start=1):
-        expected: Counter = Counter()
+        expected: Counter[tuple[str, ...]] = Counter()
         for sequence, count in log.items():
             marked = (*sequence, "⊥")
             if len(marked) >= length:
@@ -58,9 +61,9 @@ def test_raw_counts_are_those_of_the_prefixes(log: dict, depth: int) -> None:
 
 
 @given(LOGS, st.integers(1, 6))
-def test_a_tree_without_noise_gives_the_log_cut_at_its_length(log: dict, depth: int) -> None:
+def test_a_tree_without_noise_gives_the_log_cut_at_its_length(log: Log, depth: int) -> None:
     tree, _ = grown(log, depth)
-    expected: Counter = Counter()
+    expected: Counter[tuple[str, ...]] = Counter()
     for sequence, count in log.items():
         expected[sequence[:depth]] += count
     assert tree.variants(tree.settled(depth)).to_dict() == dict(expected)
@@ -68,13 +71,13 @@ def test_a_tree_without_noise_gives_the_log_cut_at_its_length(log: dict, depth: 
 
 @given(LOGS, st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), st.integers(1, 5))
 def test_a_case_adds_one_to_at_most_one_prefix_on_each_level(
-    log: dict, case: tuple[str, ...], depth: int
+    log: Log, case: tuple[str, ...], depth: int
 ) -> None:
     more = dict(log)
     more[case] = more.get(case, 0) + 1
     labels = ("a", "b", "c")
 
-    def whole(counts: dict) -> list[np.ndarray]:
+    def whole(counts: Log) -> list[npt.NDArray[Any]]:
         """All candidates of all levels: nothing is pruned."""
         given_log = Variants.from_counts(counts)
         code = np.array([labels.index(label) for label in given_log.activities], dtype=np.int32)
@@ -95,7 +98,7 @@ def test_a_case_adds_one_to_at_most_one_prefix_on_each_level(
 
 @settings(max_examples=20, deadline=None)
 @given(LOGS, st.sampled_from(["levels", "privtree"]), st.integers(1, 6))
-def test_huge_budgets_give_back_the_log(log: dict, form: str, depth: int) -> None:
+def test_huge_budgets_give_back_the_log(log: Log, form: str, depth: int) -> None:
     source = Randomness.system()
     variants = Variants.from_counts(log)
     if form == "levels":
