@@ -101,7 +101,7 @@ def hold(file: Any, case: Any, both: Any) -> None:
 
 
 @st.composite
-def cases(draw: st.DrawFn, key: str, ids: list[str], *, odd: bool) -> list[Case]:
+def cases(draw: Draw, key: str, ids: list[str], *, odd: bool) -> list[Case]:
     """Cases of these names; `key` is the column of the name."""
     found = []
     for name in ids:
@@ -125,7 +125,7 @@ def cases(draw: st.DrawFn, key: str, ids: list[str], *, odd: bool) -> list[Case]
 
 
 @st.composite
-def neighbours(draw: st.DrawFn) -> tuple[list[Case], Case, dict[str, Any]]:
+def neighbours(draw: Draw) -> tuple[list[Case], Case, dict[str, Any]]:
     """Some cases, one more of another name, and options."""
     options = draw(st.sampled_from(OPTIONS))
     key = options.get("case", "case")
@@ -137,7 +137,7 @@ def neighbours(draw: st.DrawFn) -> tuple[list[Case], Case, dict[str, Any]]:
     return few, more, options
 
 
-def interleaved(draw: st.DrawFn, few: list[Case], more: Case) -> list[Row]:
+def interleaved(draw: Draw, few: list[Case], more: Case) -> list[Row]:
     """The rows of all cases, those of the further one anywhere among the others'."""
     rows = [row for case in few for row in case]
     place = 0
@@ -148,12 +148,19 @@ def interleaved(draw: st.DrawFn, few: list[Case], more: Case) -> list[Row]:
     return rows
 
 
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+def save(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
 def as_csv(rows: list[Row], mark: str) -> Callable[[Path], None]:
     text = io.StringIO()
     table = csv.writer(text, delimiter=mark, lineterminator="\n")
     table.writerow(HEADER)
     table.writerows([row[name] for name in HEADER] for row in rows)
-    return lambda path: path.write_text(text.getvalue(), encoding="utf-8") and None
+    return lambda path: save(path, text.getvalue())
 
 
 @settings(max_examples=100)
@@ -196,7 +203,7 @@ def test_parquet(data: st.DataObject) -> None:
 KEYS = {"activity": "concept:name", "time": "time:timestamp", "event type": "event type"}
 
 
-def as_trace(draw: st.DrawFn, case: Case, *, odd: bool) -> str:
+def as_trace(draw: Draw, case: Case, *, odd: bool) -> str:
     """One trace; each value has a type of its own, some stand in the trace, markup may be odd."""
     kinds = st.sampled_from(("string", "int", "float", "boolean", "id", "date"))
     mark = "'" if odd and draw(st.booleans()) else '"'
@@ -236,7 +243,7 @@ def test_xes(data: st.DataObject) -> None:
         options = {**options, "duplicates": "merge"}
 
     def written(parts: list[str]) -> Callable[[Path], None]:
-        return lambda path: path.write_text(document(*parts), encoding="utf-8") and None
+        return lambda path: save(path, document(*parts))
 
     results = [
         outcome(written(parts), ".xes", {**options, "engine": engine})
