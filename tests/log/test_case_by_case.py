@@ -41,9 +41,9 @@ STAMPS = (
     "2024-03-31 02:30:00", "2024-10-27 02:30:00", "2024-2-3T1:02:03Z", "2024-03-02T10:00:60Z",
     "1970-01-01T00:00:00.1234567Z", "2024-03-02T10:00:00-0330", "1.3.2024 9:00 PM",
 )  # fmt: skip
+UNCLEAR_STAMPS = ("01/13/2024", "13/01/2024", "02/03/2024 10:00", "02-13-2024")
 ODD_STAMPS = (
-    *STAMPS, "01/13/2024", "13/01/2024", "02/03/2024 10:00", "02-03-2024", "soon", "1709373600",
-    "", "11-10-01T00:00:00Z", "99999-01-01T00:00:00Z", "2024-13-01", None,
+    "soon", "1709373600", "", "11-10-01T00:00:00Z", "99999-01-01T00:00:00Z", "2024-13-01", None,
 )  # fmt: skip
 AMOUNTS = ("1", "1.0", "1.50", "1e3", "-0", "007", "12345678901234567890")
 ODD_AMOUNTS = (*AMOUNTS, "1,5", "x", "", "true", "NaN", None)
@@ -106,17 +106,19 @@ def cases(draw: Draw, key: str, ids: list[str], *, odd: bool) -> list[Case]:
     found = []
     for name in ids:
         person = draw(st.sampled_from(IDS))
+        what = draw(st.sampled_from(("date", "stamp", "activity", "amount"))) if odd else ""
+        stamps = {"date": (draw(st.sampled_from(UNCLEAR_STAMPS)),), "stamp": ODD_STAMPS}
         case: Case = []
         for _ in range(draw(st.integers(1, 3))):
             row = {
                 "case": draw(st.sampled_from(IDS)),
                 "patient": draw(st.sampled_from(IDS)),
                 "activity": draw(st.sampled_from(("a", "b", "1", "1.0", "", "ü")))
-                or ("" if odd else "c"),
-                "time": draw(st.sampled_from(ODD_STAMPS if odd else STAMPS)),
+                or ("" if what == "activity" else "c"),
+                "time": draw(st.sampled_from(stamps.get(what, STAMPS))),
                 "person": person,
                 "event type": draw(st.sampled_from(WORDS)),
-                "amount": draw(st.sampled_from(ODD_AMOUNTS if odd else AMOUNTS)),
+                "amount": draw(st.sampled_from(ODD_AMOUNTS if what == "amount" else AMOUNTS)),
                 "note": draw(st.sampled_from(("2024-01-01", "02.03.2024", None))),
             }
             case.append({**row, key: name})
@@ -163,7 +165,7 @@ def as_csv(rows: list[Row], mark: str) -> Callable[[Path], None]:
     return lambda path: save(path, text.getvalue())
 
 
-@settings(max_examples=100)
+@settings(max_examples=200)
 @given(st.data())
 def test_csv(data: st.DataObject) -> None:
     few, more, options = data.draw(neighbours())
