@@ -26,11 +26,11 @@ from discreet.mechanisms.parameters import ParameterError
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, flower, sequence
-from discreet.privacy.accounting import basic, zcdp
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, noise_of
+from tests.composition import basic, zcdp
 from tests.conftest import read_once
 
 SHARES = (0.65, 0.25, 0.1)
