@@ -29,7 +29,7 @@ demo: $(VENV)/.installed ## Install, make a sample log, release it, show the gua
 	$(BIN)/discreet certificate $(DEMO)/shared.xes
 
 test: $(VENV)/.developing lint postgres ## Install what tests need, check the code, run all tests
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/.developing ## Check style (ruff) and types (mypy, strict)
 	$(BIN)/ruff check

@@ -24,8 +24,8 @@ from discreet.log.events import EventLog
 from discreet.log.reading import read_log
 from discreet.mechanisms.dpim import DPIM
 from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import candidates, plan
-from discreet.mechanisms.dpim.sampling import Sampler
+from discreet.mechanisms.dpim.choosing import candidates, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampling import Sampler, round_steps
 from discreet.models.inductive import inductive_miner
 from discreet.models.pm4py import to_pm4py
 from discreet.models.replay import replay
@@ -98,9 +98,8 @@ def rounds(name: str, many: int = 3) -> None:
     log = opened(name)
     cases = Cases(log.variants, log.activities)
     activities = len(log.activities)
-    sampler = Sampler(
-        0.5, (0.65, 0.25, 0.1), (activities, 4 * activities), 0.01, 0.95, 4, False, None
-    )
+    spent = round_steps(0.5, (0.65, 0.25, 0.1))
+    sampler = Sampler(spent, (activities, 4 * activities), 0.01, 0.95, 4, False, None)
     counts = cases.pair_counts()
     _ = cases.prefixes  # once per release, not per round
     table = frame(log)
@@ -209,10 +208,10 @@ def measured(tree: Tree, log: EventLog) -> list[float]:
 
 def noise_tree(log: EventLog, epsilon: float, source: Randomness) -> Tree:
     """A tree made of noise of the same size and nothing else."""
-    spending = plan(Budget(epsilon, 1e-6), (0.65, 0.25, 0.1), 8)
+    pairs = pair_noise(graph_steps(Budget(epsilon, 1e-6), (0.65, 0.25, 0.1)), 8)
     size = len(log.activities) + 1
-    noise = spending.graph.draw(size * size, source).reshape(size, size) / GRID
-    made = candidates(log.activities, noise, spending.graph.deviation / GRID)
+    noise = pairs.draw(size * size, source).reshape(size, size) / GRID
+    made = candidates(log.activities, noise, pairs.deviation / GRID)
     return made[source.below(len(made))]
 
 

@@ -6,18 +6,19 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from discreet.distances.similarity import log_similarity
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.models.replay import replay
 from discreet.utility.difference import absolute_log_difference
 from discreet.utility.model import Model, discover
-from discreet.utility.similarity import log_similarity
 
 ROOT = Path(__file__).parent.parent
 
@@ -93,8 +94,8 @@ def similarity_speed(sizes: list[int]) -> None:
         random = np.random.default_rng(0)
         chosen = [np.sort(random.permutation(len(log))[:size]) for log in logs]
         left, right = (log.take(which) for log, which in zip(logs, chosen, strict=True))
-        near, first = timed(lambda a=left, b=right: log_similarity(a, b))
-        far, second = timed(lambda a=left, b=right: absolute_log_difference(a, b))
+        near, first = timed(partial(log_similarity, left, right))
+        far, second = timed(partial(absolute_log_difference, left, right))
         print(f"{size:>9}{near.value:>12.4f}{first:>9.2f}{far.cost:>12.0f}{second:>9.2f}")
 
 

@@ -39,7 +39,7 @@ _HOMES = {
     "mechanism_names": "discreet.mechanisms.registry",
     "read_certificate": "discreet.certificate",
     "read_log": "discreet.log.reading",
-    "relative_log_similarity": "discreet.utility.similarity",
+    "relative_log_similarity": "discreet.distances.similarity",
     "sample_log": "discreet.log.samples",
     "train": "discreet.training.run",
     "write_log": "discreet.log.writing",

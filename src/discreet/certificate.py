@@ -242,8 +242,14 @@ def follows_from_parameters(certificate: Certificate) -> Finding:
         promised = mechanism(certificate.mechanism, **certificate.parameters).guarantee()
     except (ValueError, TypeError) as error:
         return Finding(check, "unknown", str(error))
-    promised = replace(promised, randomness=certificate.guarantee.randomness)
-    if promised == certificate.guarantee:
+    stated = certificate.guarantee
+    promised = replace(
+        promised,
+        randomness=stated.randomness,
+        case_column=stated.case_column,
+        individual_column=stated.individual_column,
+    )
+    if promised == stated:
         return Finding(check, "holds", "")
     if certificate.versions.get("discreet") != __version__:
         return Finding(

@@ -1,7 +1,8 @@
 import itertools
 import math
-from fractions import Fraction
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,15 +19,19 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.dpim import DPIM
 from discreet.mechanisms.dpim.building import Build
 from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import candidates, plan
-from discreet.mechanisms.dpim.sampling import Sampler, _noisy_max_repeatedly
+from discreet.mechanisms.dpim.choosing import CHOICE, FITNESS, candidates, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampling import FITNESS as ROUND_FITNESS
+from discreet.mechanisms.dpim.sampling import Sampler, _noisy_max_repeatedly, round_steps
 from discreet.mechanisms.parameters import ParameterError
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, flower, sequence
 from discreet.privacy.accounting import basic, zcdp
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Choosing, noise_of
+from tests.conftest import read_once
 
 SHARES = (0.65, 0.25, 0.1)
 LETTERS = tuple("abcd")
@@ -34,7 +39,7 @@ LETTERS = tuple("abcd")
 sequences = st.lists(st.sampled_from(LETTERS), max_size=12).map(tuple)
 
 
-def events(counts: dict[str, int]) -> EventLog:
+def events(counts: Mapping[str, int] | Mapping[tuple[str, ...], int]) -> EventLog:
     rows = [
         (f"{sequence_}{number}", letter)
         for sequence_, count in counts.items()
@@ -109,7 +114,7 @@ class TestGuarantee:
             {"alphabet": LETTERS, "min_fitness": 1.5},
         ],
     )
-    def test_parameters_out_of_range_are_refused(self, parameters: dict[str, object]) -> None:
+    def test_parameters_out_of_range_are_refused(self, parameters: dict[str, Any]) -> None:
         with pytest.raises(ParameterError):
             DPIM(**parameters)
 
@@ -190,7 +195,7 @@ class TestRelease:
         ],
     )
     def test_without_noise_the_paper_s_example_gives_its_figure(
-        self, parameters: dict[str, object]
+        self, parameters: dict[str, Any]
     ) -> None:
         mechanism = DPIM(epsilon=100_000, alphabet=tuple("RHMSD"), **parameters)
         document = mechanism.release(events(TABLE_1)).artefact
@@ -201,7 +206,7 @@ class TestRelease:
         "parameters", [{}, {"delta": 0}, {"method": "sampler"}, {"fidelity": "published"}]
     )
     def test_many_releases_are_what_as_many_single_ones_would_be(
-        self, parameters: dict[str, object]
+        self, parameters: dict[str, Any]
     ) -> None:
         """Scores that are remembered from one release to the next change nothing."""
         mechanism = DPIM(epsilon=2, alphabet=tuple("RHMSD"), **parameters)
@@ -290,13 +295,13 @@ class TestGraphMethod:
         assert flower(("a", "b")) in found
 
     def test_noise_scales_follow_from_the_parameters(self) -> None:
-        pure = plan(Budget(1.0), SHARES, 8)
-        assert float(pure.graph.size) / GRID == pytest.approx(2 * 8 / 0.65)
-        assert float(pure.fitness.size) / GRID == pytest.approx(1 / 0.1)
-        gaussian = plan(Budget(1.0, 1e-6), SHARES, 8)
-        rho = sum(part.rho or 0 for part in gaussian.parts)
-        assert float(gaussian.graph.size) / GRID**2 == pytest.approx(8 / (0.65 * rho))
-        assert float(gaussian.choice) ** 2 / 8 == pytest.approx(0.25 * rho)
+        pure = graph_steps(Budget(1.0), SHARES)
+        assert float(pair_noise(pure, 8).size) / GRID == pytest.approx(2 * 8 / 0.65)
+        assert float(noise_of(pure.named(FITNESS), 1).size) == pytest.approx(1 / 0.1)
+        gaussian = graph_steps(Budget(1.0, 1e-6), SHARES)
+        rho = float(gaussian.rho or 0)
+        assert float(pair_noise(gaussian, 8).size) / GRID**2 == pytest.approx(8 / (0.65 * rho))
+        assert gaussian.find(CHOICE, Choosing).epsilon ** 2 / 8 == pytest.approx(0.25 * rho)
 
     def test_neighbours_are_not_told_apart_by_more_than_epsilon(self) -> None:
         """The example of the paper: has anyone undergone surgery twice?"""
@@ -320,8 +325,7 @@ class TestGraphMethod:
 class TestSampler:
     def sampler(self, *, published: bool, epsilon: float = 0.5) -> Sampler:
         return Sampler(
-            round_epsilon=epsilon,
-            shares=SHARES,
+            round=round_steps(epsilon, SHARES),
             pairs=(4, 8),
             stop=0.01,
             min_fitness=0.95,
@@ -347,7 +351,7 @@ class TestSampler:
     def test_repeated_maximum_chooses_without_replacement(self) -> None:
         counts = np.array([5, 900, 3, 700, 0])
         source = Randomness.seeded(1)
-        chosen = _noisy_max_repeatedly(counts, 2, Fraction(1, 10), source)
+        chosen = _noisy_max_repeatedly(counts, 2, CountNoise.laplace(1, 10), source)
         assert chosen.tolist() == [1, 3]
 
     def test_siblings_read_the_log_again_and_again_as_published(self) -> None:
@@ -386,7 +390,7 @@ class TestSampler:
         high = [
             sum(sampler.fitness(cases, tree, source) >= 0.85 for _ in range(runs)) for cases in logs
         ]
-        claimed = sampler.round_epsilon * SHARES[2]
+        claimed = sampler.round.named(ROUND_FITNESS).spent.epsilon
         found = _least_epsilon(high[0], high[1], runs)
         if published:
             assert found > 4 * claimed
@@ -402,7 +406,7 @@ class TestSampler:
         assert [answer is None for answer in answers] == [False] * 3 + [True] * 2
 
     def test_random_stopping_gives_up_sometimes(self) -> None:
-        sampler = Sampler(1.0, SHARES, (2, 4), 0.5, 2.0, 2, False, None)
+        sampler = Sampler(round_steps(1.0, SHARES), (2, 4), 0.5, 2.0, 2, False, None)
         cases = Cases(Variants.from_counts({tuple("ab"): 5}), LETTERS)
         outcomes = {sampler.draw(cases, Randomness.seeded(seed))[0] is None for seed in range(60)}
         assert outcomes == {True, False}
@@ -419,7 +423,7 @@ class TestRealLogs:
         ],
     )
     def test_at_epsilon_one_strict_beats_the_control(self, name: str, real_logs: Path) -> None:
-        log = read_log(real_logs / f"{name}.xes.gz")
+        log = read_once(real_logs / f"{name}.xes.gz")
         release = DPIM(epsilon=1, alphabet=log.activities).release(log, insecure_seed=1)
         result = replay(release.artefact.tree, log.variants)
         control = replay(flower(log.activities), log.variants)

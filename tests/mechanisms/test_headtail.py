@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from discreet.certificate import check_certificate
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expand import expand
 from discreet.log.reading import read_log
@@ -17,7 +20,6 @@ from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.utility.similarity import relative_log_similarity
 
 
 def log_of(counts: dict[tuple[str, ...], int]) -> EventLog:
@@ -56,14 +58,14 @@ def test_individuals_pay_for_all_their_cases() -> None:
 def test_pure_epsilon_needs_a_public_alphabet() -> None:
     with pytest.raises(ParameterError, match="--alphabet FILE"):
         HeadTail(delta=0)
-    promise = HeadTail(delta=0, alphabet=["a"]).guarantee()
+    promise = HeadTail(delta=0, alphabet=("a",)).guarantee()
     assert promise.holds == Budget(1.0, 0.0)
 
 
 @pytest.mark.parametrize(
     "given", [{"delta": 1e-200}, {"epsilon": 1e-4, "cases_per_individual": 99}]
 )
-def test_budgets_of_nothing_but_noise_are_refused(given: dict[str, float]) -> None:
+def test_budgets_of_nothing_but_noise_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="too little"):
         HeadTail(**given)
 
@@ -124,7 +126,8 @@ def test_audit_an_activity_of_one_case_appears_no_more_often_than_delta(
     delta, runs = 0.05, 250
     for epsilon in (0.5, 3.0):
         mechanism = HeadTail(epsilon=epsilon, delta=delta)
-        leaks = sum("secret" in labels(found) for found in mechanism._draw_many(log, runs, source))
+        drawn = cast("Iterator[Variants]", mechanism._draw_many(log, runs, source))
+        leaks = sum("secret" in labels(found) for found in drawn)
         # Chernoff: more than this has probability below 1e-6 if the rate is δ.
         assert leaks < delta * runs + np.sqrt(3 * delta * runs * np.log(1e6))
 
@@ -134,13 +137,14 @@ def test_audit_no_event_of_a_neighbouring_pair_contradicts_epsilon(
 ) -> None:
     """Both directions of P ≤ e^ε·P' + δ, for the events "variant shown" and "many cases"."""
     monkeypatch.setattr(candidates, "SAMPLES", 100)
-    counts = {("a", "b"): 8, ("a", "c"): 3}
+    counts: dict[tuple[str, ...], int] = {("a", "b"): 8, ("a", "c"): 3}
     neighbours = [log_of(counts), log_of(counts | {("a", "c"): 4})]
     epsilon, delta, runs = 0.7, 0.01, 250
     mechanism = HeadTail(epsilon=epsilon, delta=delta, alphabet=("a", "b", "c"))
     seen = np.zeros((2, 3))
     for side, log in enumerate(neighbours):
-        for found in mechanism._draw_many(log, runs, Randomness.system()):
+        drawn = cast("Iterator[Variants]", mechanism._draw_many(log, runs, Randomness.system()))
+        for found in drawn:
             count = found.to_dict().get(("a", "c"), 0)
             seen[side] += [count > 0, count > 5, found.cases > 12]
     rate = seen / runs

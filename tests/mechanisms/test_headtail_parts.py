@@ -58,7 +58,7 @@ def test_ties_go_to_the_first_of_the_support(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_case_moves_one_vote_by_one() -> None:
     chosen = Variants.from_counts({("a", "b"): 1, ("a", "c"): 1})
-    counts = {("a", "b", "x"): 3, ("a", "c"): 2}
+    counts: dict[tuple[str, ...], int] = {("a", "b", "x"): 3, ("a", "c"): 2}
     before = Variants.from_counts(counts)
     after = Variants.from_counts(counts | {("c",): 1})
     tallies = [votes.noisy_votes(log, chosen, 1.0, Randomness.seeded(5)) for log in (before, after)]
@@ -78,7 +78,7 @@ def test_support_takes_the_centres_first() -> None:
 def test_greedy_equals_exhaustive_greedy() -> None:
     generator = np.random.default_rng(4)
     apart = generator.random((40, 40)).astype(np.float32)
-    apart = (apart + apart.T) / 2
+    apart = ((apart + apart.T) / 2).astype(np.float32)
     np.fill_diagonal(apart, 0)
     weight = generator.random(40).astype(np.float32)
     left = np.ones(40, dtype=np.float32)
@@ -135,7 +135,7 @@ def test_an_activity_of_one_case_passes_with_less_than_its_share_of_delta() -> N
     budget = Budget(1.0, 0.5)
     log = Variants.from_counts({tuple(f"{i:02d}" for i in range(60)): 1})
     for norm in ("l1", "l2"):
-        noise = NGramNoise(budget, norm, 10, (0.5, 0.5))  # type: ignore[arg-type]
+        noise = NGramNoise(budget, norm, 10, (0.5, 0.5))
         source = Randomness.seeded(3)
         runs = 1500
         leaks = sum(bool(ngrams.found_activities(log, False, noise, source)) for _ in range(runs))
@@ -234,9 +234,12 @@ def test_tidying_leaves_out_what_blurs_the_model() -> None:
 def test_tidying_hardly_touches_real_variants() -> None:
     head = Variants.from_counts({("a", "b"): 5, ("b", "a"): 4, ("c",): 3, ("a", "c", "b"): 1})
     assert tidy.tidied(head, head) == head
-    often = {("a", "b", "c", "d", "e"): 5000, ("a", "c", "b", "d", "e"): 3000}
+    often: dict[tuple[str, ...], int] = {
+        ("a", "b", "c", "d", "e"): 5000,
+        ("a", "c", "b", "d", "e"): 3000,
+    }
     odd = {("e", "c", "b", "d", "a"): 10, ("d", "b", "c", "a"): 10, ("c", "e", "a", "d"): 10}
-    release = Variants.from_counts({**often, **odd})
+    release = Variants.from_counts(often | odd)
     found = tidy.tidied(release, release)
     assert found.cases == release.cases
     assert set(often) <= set(found.to_dict())

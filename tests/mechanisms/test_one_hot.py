@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.mechanisms.travag import TraVaG
 from discreet.privacy.accounting import basic
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.training.accounting import pld_epsilon, rdp_epsilon
+from discreet.privacy.renyi import pld_epsilon, rdp_epsilon
 
 BOTH = [DDPM, TraVaG]
 QUICK: dict[type[OneHot], dict[str, Any]] = {
@@ -55,7 +57,8 @@ def test_what_is_asked_for_is_accounted(kind: type[OneHot], epsilon: float, delt
     promise = mechanism.guarantee()
     assert promise.status == "proved"
     total = basic(promise.parts)
-    assert 0.999 * epsilon <= total.epsilon <= epsilon
+    assert 0.99 * epsilon <= total.epsilon <= epsilon
+    assert promise.holds == Budget(epsilon, delta)
     assert 0.999 * delta <= total.delta <= delta
     share = mechanism.training_budget
     plans = list(mechanism.plans.values())
@@ -69,12 +72,18 @@ def test_a_public_dictionary_is_named_as_such(kind: type[OneHot]) -> None:
     promise = kind(dictionary=(("a", "b"), ("c",))).guarantee()
     assert promise.status == "proved"
     assert promise.conditions == ("the list of 2 variants that was given",)
-    assert [part.epsilon for part in promise.parts] == [1.0]
+    assert promise.holds == Budget(1.0, 1e-6)
+    assert [part.epsilon for part in promise.parts] == pytest.approx([1.0], rel=0.01)
 
 
 def test_published_says_what_does_not_hold() -> None:
     assert DDPM(fidelity="published").guarantee().status == "conditional"
     assert "set of variants" in DDPM(fidelity="published").guarantee().conditions[0]
+    promise = DDPM(fidelity="published", epsilon=1, delta=1e-6).guarantee()
+    assert promise.neighbours == "swap", "with the number of cases public there is no other"
+    assert promise.holds is not None
+    assert promise.holds.epsilon == pytest.approx(2, rel=0.01)
+    assert promise.holds.delta == pytest.approx((1 + math.e) * 1e-6, rel=0.01)
     grouped = DDPM(fidelity="published", microbatch=4).guarantee()
     assert (grouped.status, grouped.holds) == ("unproved", None)
     refuted = TraVaG(fidelity="published").guarantee()
@@ -85,6 +94,7 @@ def test_published_says_what_does_not_hold() -> None:
 @pytest.mark.parametrize("kind", BOTH)
 def test_individuals_are_protected_by_their_share(kind: type[OneHot]) -> None:
     promise = kind(cases_per_individual=3).guarantee()
+    assert promise.holds is not None
     assert (promise.unit, promise.holds.epsilon) == ("individual", 1.0)
 
 
@@ -334,7 +344,7 @@ def test_canaries_tell_published_from_strict(kind: type[OneHot]) -> None:
     from discreet.audits.neighbours import pair
     from discreet.audits.sampling import QUICK as LITTLE
 
-    given = {"epsilon": 1.0, "delta": 1e-6, "steps": 8, "cases": 8000}
+    given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "steps": 8, "cases": 8000}
     given |= {"strides": 10} if kind is DDPM else {}
     sound = audit_pair(kind(**given), pair("canaries"), LITTLE, 0.01)
     assert sound.promise is not None

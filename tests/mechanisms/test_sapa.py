@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.follows import Follows
-from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.parts import walks
@@ -16,7 +16,7 @@ from discreet.mechanisms.parts.walks import balanced, walk_out
 from discreet.mechanisms.sapa import SaPa
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.utility.similarity import relative_log_similarity
+from tests.conftest import read_once
 from tests.mechanisms.neighbours import loss_at_least
 
 GRAPHS = st.integers(1, 5).flatmap(
@@ -149,7 +149,7 @@ def test_strict_keeps_the_size_of_a_large_log(distance: int, walk: str) -> None:
 def test_published_reproduces_the_authors_code(
     file: str, similarity: float, real_logs: Path
 ) -> None:
-    log = read_log(real_logs / file)
+    log = read_once(real_logs / file)
     chosen = SaPa(fidelity="published", epsilon=1)
     found = [relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(3)]
     assert sum(found) / 3 == pytest.approx(similarity, abs=0.03)

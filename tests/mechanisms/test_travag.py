@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def facts(counts: list[int]) -> dict[str, object]:
     return {"trained_on": sum(counts), "start": [float(max(1, count)) for count in counts]}
 
 
-def game(counts: list[int], **parameters: object) -> Game:
+def game(counts: list[int], **parameters: Any) -> Game:
     mechanism = TraVaG(epsilon=10.0, **parameters)
     run = Game(mechanism, np.array(counts), facts(counts), Randomness.seeded(1))
     run.begin(torch.tensor(facts(counts)["start"], dtype=torch.float64))
@@ -118,7 +119,7 @@ def test_an_encoder_without_noise_moves_every_gradient() -> None:
     assert moved > 5 * DECODER_CLIP
 
 
-def decoder_sum(run: Training, batch: np.ndarray) -> list[torch.Tensor]:
+def decoder_sum(run: Training, batch: np.ndarray) -> list[Any]:
     """Clipped gradients of the decoder over these cases, as the noisy step adds them up."""
     from functools import partial
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from discreet.log.reading import read_log
 from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner
 from discreet.models.petri import net_of
@@ -23,7 +22,7 @@ from discreet.models.tree import (
     sequence,
 )
 
-from ..conftest import RealLog
+from ..conftest import RealLog, read_once
 from .peer import frame, quiet, trace_fitness
 from .test_tree import trees
 
@@ -119,7 +118,7 @@ def test_prefixes_are_shared() -> None:
 
 def test_real_logs_agree_with_pm4py(small_real_log: tuple[RealLog, Path]) -> None:
     """Fitness on fitting and misfitting trees, and the net behind it."""
-    events = read_log(small_real_log[1])
+    events = read_once(small_real_log[1])
     variants = events.variants
     tree = inductive_miner(variants, 0.4)
     theirs = to_pm4py(tree)
@@ -147,7 +146,7 @@ def test_nets_are_as_large_as_pm4py_s(tree: Tree) -> None:
 
 
 def test_precision_simplicity_generalisation_are_pm4py_s(real_logs: Path) -> None:
-    events = read_log(real_logs / "CoSeLoG_receipt.xes.gz")
+    events = read_once(real_logs / "CoSeLoG_receipt.xes.gz")
     tree = inductive_miner(events.variants, 0.5)
     result = replay(tree, events.variants)
     with quiet():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import threading
@@ -85,8 +86,7 @@ def test_stopped_and_gone_on_with(log: EventLog, output: Path, number: int) -> N
         assert seen == list(range(number + 1, STEPS + 1))
         assert state_of(path).taken == {"network": STEPS}
         assert model.state.facts == found.state.facts
-        model.save(output)
-        kept.finish()
+        kept.save(model, output)
     assert not path.exists()
     assert [entry.name for entry in output.parent.iterdir()] == [output.name]
 
@@ -102,12 +102,12 @@ def test_a_crash_goes_on_from_the_last_checkpoint(log: EventLog, output: Path) -
     with pytest.raises(CrashError), run.kept_beside(output) as kept:
         kept.train(show=at_step(4, crash), every=0)
     before = state_of(checkpoint_path(output))
-    assert before.taken == {"network": 3}
+    assert before.taken == {"network": 4}, "kept before it is shown"
     assert before.state is not None
     seen: list[int] = []
     with run.kept_beside(output) as kept:
         kept.train(show=lambda progress: seen.append(progress.done), every=0)
-    assert seen == [4, 5, 6]
+    assert seen == [5, 6]
 
 
 def test_going_on_gives_what_one_go_gives(log: EventLog, output: Path) -> None:
@@ -117,8 +117,7 @@ def test_going_on_gives_what_one_go_gives(log: EventLog, output: Path) -> None:
     path = checkpoint_path(output)
 
     def remember(progress: Progress) -> None:
-        if progress.done > 0 and path.exists():
-            whole[progress.done - 1] = state_of(path)
+        whole[progress.done] = state_of(path)
 
     with run.kept_beside(output) as kept:
         first = kept.train(show=remember, every=0)
@@ -205,10 +204,11 @@ def test_a_checkpoint_is_secret_and_says_so(log: EventLog, output: Path) -> None
 def test_checkpoints_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "x.checkpoint"
     state = State({"a": np.ones((2, 2)), "n": np.array(3)}, {"cases": 3})
-    written = Checkpoint("id", {"use": "none"}, np.array([1, 5]), {"network": 2}, state)
+    written = Checkpoint("id", {"use": "none"}, np.array([1, 5]), {"network": 2}, state, "b", "m")
     written.write(path)
     read = state_of(path)
     assert (read.identity, read.booking, read.taken) == ("id", {"use": "none"}, {"network": 2})
+    assert (read.before, read.mark) == ("b", "m")
     assert read.kept is not None
     assert read.kept.tolist() == [1, 5]
     assert read.state is not None
@@ -226,9 +226,9 @@ def test_checkpoints_round_trip(tmp_path: Path) -> None:
     [
         b"nonsense",
         pack({}, {"format": "discreet model 1"}),
-        pack({}, {"format": "discreet checkpoint 1"}),
-        pack({}, {"format": "discreet checkpoint 1", "run": "[]"}),
-        pack({}, {"format": "discreet checkpoint 1", "run": json.dumps({"identity": "x"})}),
+        pack({}, {"format": "discreet checkpoint 2"}),
+        pack({}, {"format": "discreet checkpoint 2", "run": "[]"}),
+        pack({}, {"format": "discreet checkpoint 2", "run": json.dumps({"identity": "x"})}),
     ],
 )
 def test_a_damaged_checkpoint_says_what_to_do(tmp_path: Path, content: bytes) -> None:
@@ -259,3 +259,39 @@ def test_other_threads_leave_signals_alone(tmp_path: Path) -> None:
     thread.start()
     thread.join()
     assert seen == [signal.default_int_handler]
+
+
+def test_nothing_of_a_step_is_shown_before_a_checkpoint_holds_it(
+    log: EventLog, output: Path
+) -> None:
+    """A loss that is shown and then lost in a crash would be drawn again, for nothing."""
+    path = checkpoint_path(output)
+    shown: list[tuple[int, int, float]] = []
+
+    def look(progress: Progress) -> None:
+        shown.append((progress.done, state_of(path).taken["network"], progress.loss))
+
+    with Training(small(), log).kept_beside(output) as kept:
+        kept.train(show=look, every=1e9)
+    assert [done for done, _, _ in shown] == list(range(STEPS + 1))
+    assert [held for _, held, _ in shown] == [0] * STEPS + [STEPS]
+    assert [math.isnan(loss) for _, _, loss in shown] == [True] * STEPS + [False]
+
+    shown.clear()
+    with Training(small(), log).kept_beside(output.with_name("other.discreet")) as kept:
+        path = kept.path
+        kept.train(show=look, every=0)
+    assert all(done == held for done, held, _ in shown)
+    assert not any(math.isnan(loss) for _, _, loss in shown[1:])
+
+
+def test_the_end_gives_the_same_model_again(log: EventLog, output: Path) -> None:
+    """So that a crash between the last step and the model's file costs nothing."""
+    run = Training(small(), log)
+    with run.kept_beside(output) as kept:
+        first = kept.train()
+    with run.kept_beside(output) as kept:
+        again = kept.train()
+        assert again.certificate().content_sha256 == first.certificate().content_sha256
+        kept.save(again, output)
+    assert not checkpoint_path(output).exists()

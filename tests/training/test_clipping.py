@@ -24,7 +24,8 @@ def random_layers(seed: int, cases: int, uses: int = 1, scale: float = 1.0) -> l
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=generator)
+        drawn: Tensor = torch.randn(*shape, generator=generator)
+        return drawn
 
     return [
         Factors(normal(cases, uses, 5), scale * normal(cases, uses, 3)),
@@ -142,7 +143,7 @@ def test_the_same_as_opacus(clip: float) -> None:
     layers = list(record.factors(loss).values())
 
     norms = torch.stack([grad.flatten(1).norm(dim=1) for grad in theirs]).norm(dim=0)
-    ours = sum(squared_norms(layer) for layer in layers).sqrt()
+    ours = torch.stack([squared_norms(layer) for layer in layers]).sum(0).sqrt()
     assert torch.allclose(ours.float(), norms, rtol=1e-5)
     scale = (clip / norms).clamp_max(1.0)
     for place, part in enumerate(clipped_sum(layers, clip)):

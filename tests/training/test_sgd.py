@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Generator
 from fractions import Fraction
 from functools import partial
 
@@ -10,7 +11,8 @@ from scipy import stats
 torch = pytest.importorskip("torch", reason="needs the extra generative")
 
 from discreet.privacy.randomness import Randomness  # noqa: E402
-from discreet.training.accounting import TrainingPlan  # noqa: E402
+from discreet.privacy.renyi import TrainingPlan  # noqa: E402
+from discreet.privacy.steps import SampledGaussian  # noqa: E402
 from discreet.training.sgd import PrivateSteps, Recorder, fresh_weights  # noqa: E402
 
 
@@ -19,7 +21,7 @@ def steps(
 ) -> PrivateSteps:
     return PrivateSteps(
         {"map": torch.zeros(size, size + 1)},
-        plan,
+        SampledGaussian("training", plan),
         clip=clip,
         expected_cases=10.0,
         optimiser=partial(torch.optim.SGD, lr=1.0),
@@ -109,7 +111,7 @@ def test_a_public_size_must_be_given() -> None:
     with pytest.raises(ValueError, match="positive"):
         PrivateSteps(
             {"map": torch.zeros(2, 3)},
-            TrainingPlan(Fraction(1, 2), 1, 1.0),
+            SampledGaussian("training", TrainingPlan(Fraction(1, 2), 1, 1.0)),
             clip=1.0,
             expected_cases=0.0,
             optimiser=torch.optim.SGD,
@@ -153,6 +155,7 @@ def test_processors_are_given_back() -> None:
             going_on = steps(TrainingPlan(Fraction(1, 2), 2, 1.0), size=size).remaining()
             next(going_on)
             assert torch.get_num_threads() == used
+            assert isinstance(going_on, Generator)
             going_on.close()
             assert torch.get_num_threads() == 3
     finally:

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.models.petri import SINK, SOURCE, Net, Transition
 from discreet.models.replay import replay
-from tests.conftest import REAL_LOGS, located
-from tests.utility.logs import log_of, small_logs
+from tests.conftest import REAL_LOGS, located, read_once
+from tests.distances.logs import log_of, small_logs
 
 pm4py = pytest.importorskip("pm4py", reason="model quality needs the extra pm4py")
 
@@ -157,7 +156,7 @@ def test_agrees_with_pm4py_on_samples(name: str) -> None:
 )
 def test_agrees_with_pm4py_on_real_logs(log: object, real_logs: object) -> None:
     _, path = located(log, real_logs)  # type: ignore[arg-type]
-    agree(read_log(path).variants)
+    agree(read_once(path).variants)
 
 
 def test_counts_weigh_as_cases_do() -> None:

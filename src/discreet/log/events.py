@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,13 @@ LIFECYCLE = "lifecycle:transition"
 Classifier = Literal["activity", "activity+lifecycle"]
 
 
+class LeftOut(NamedTuple):
+    """What reading left out since required values were missing; for the log's holder only."""
+
+    cases: int = 0
+    events: int = 0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EventLog:
     """A log: who (case), what (activity), when (timestamp), and every further attribute.
@@ -30,7 +37,7 @@ class EventLog:
     `table` holds the events as they stood in the file, under XES column names. `order` sorts
     them by case (in order of appearance), then timestamp, then position in the file; `codes`
     and `offsets` are in that order: case `i` is `codes[offsets[i]:offsets[i + 1]]`, indices
-    into `activities`.
+    into `activities`. `names` says what the file called the columns that have a role.
     """
 
     table: pl.DataFrame
@@ -40,6 +47,8 @@ class EventLog:
     offsets: Ints
     individual: str | None = None
     attributes: dict[str, object] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    left_out: LeftOut = LeftOut()
 
     @classmethod
     def from_table(
@@ -123,6 +132,18 @@ class EventLog:
     def variant_of_case(self) -> npt.NDArray[np.int64]:
         """For each case the index of its variant in `variants`."""
         return self._counted[1]
+
+    @property
+    def case_column(self) -> str:
+        """What the column of the cases was called where the log came from."""
+        return self.names.get(CASE, CASE)
+
+    @property
+    def individual_column(self) -> str | None:
+        """What the column of the individuals was called where the log came from."""
+        if self.individual is None or self.individual == CASE:
+            return self.individual and self.case_column
+        return self.individual.removeprefix("original:")
 
     @cached_property
     def individual_of_case(self) -> npt.NDArray[np.int64]:

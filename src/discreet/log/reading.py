@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from discreet.log.columns import WORDS, choose, existing
+from discreet.log.delimited import read_delimited
 from discreet.log.errors import LogError
-from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, EventLog
-from discreet.log.files import LOG_SUFFIXES
+from discreet.log.events import ACTIVITY, CASE, TIME, Classifier, EventLog
+from discreet.log.excel import read_excel
+from discreet.log.files import standard_input
+from discreet.log.objects import read_object
+from discreet.log.shaping import Order, Shape
 from discreet.log.source import Source
-from discreet.log.tables import read_csv, read_frame, read_parquet
-from discreet.log.times import check_timezone, to_instants
+from discreet.log.tables import read_parquet
+from discreet.log.times import check_timezone
+from discreet.log.types import TYPES, Type, declared
 from discreet.log.xes import Engine, read_xes
+
+XES = (".xes", ".xes.gz")
+DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+SUFFIXES = (*XES, *DELIMITED, ".parquet", ".xlsx")
 
 NO_EVENTS = pl.DataFrame(
     schema={CASE: pl.String, ACTIVITY: pl.String, TIME: pl.Datetime("us", "UTC")}
 )
 
-Order = Literal["time", "file"]
 Duplicates = Literal["error", "merge"]
 
 
@@ -36,21 +47,39 @@ def read_log(
     classifier: Classifier = "activity",
     timezone: str = "UTC",
     timestamp_format: str | None = None,
+    types: Mapping[str, Type] | str | None = None,
+    decimal: str = ".",
     delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
     order: Order = "time",
     duplicates: Duplicates = "error",
+    drop_incomplete: bool = False,
     engine: Engine = "auto",
     allow_empty: bool = False,
 ) -> EventLog:
-    """Read an event log from XES, CSV or Parquet (also .gz), or from a Polars or pandas frame.
+    """Read an event log from a file, or from what is in memory.
+
+    Files are XES, CSV and its kin (.csv, .tsv, .txt; all also .gz), Parquet and Excel; `-` is
+    standard input, whose kind its beginning tells. Objects are frames of Polars and pandas, Arrow
+    tables and logs of PM4Py.
 
     `case`, `activity`, `timestamp` and `lifecycle` name columns; without them the names that
-    the usual tools write are recognised. `individual` names the column of the person behind a
-    case, for guarantees per person. Timestamps become instants in UTC; those without an offset
-    are local times of `timezone`. `order="file"` keeps the order of the file and leaves the
+    the usual tools write in a header are recognised, in XES only the standard ones. `individual`
+    names the column of the person behind a case, for guarantees per person. Timestamps become
+    instants in UTC; those without an offset are local times of `timezone`. `timestamp_format` is
+    `day-first` or `month-first` for dates such as 03/04/2020, a strftime format, or `seconds`,
+    `milliseconds` or `microseconds` since 1970. Further columns are text unless a schema or
+    `types` says otherwise: text, integer, number (`decimal` is its point or comma), boolean or
+    date. `delimiter` and `encoding` are those of a CSV file, where its beginning does not tell;
+    `sheet` is one of an Excel file. `order="file"` keeps the order of the file and leaves the
     timestamps out. `duplicates="merge"` reads XES traces of the same name as one case.
+    `drop_incomplete` leaves out cases that lack a required value, and events without a case.
     `engine="strict"` reads XES element by element even if the file is plain. A log without
     events is an error unless `allow_empty`: a release may be empty, a log to release may not.
+
+    How a case is read depends on that case, the options and what is public of the file (a CSV's
+    header, a Parquet schema), never on other cases: neighbouring files become neighbouring logs.
 
     Whatever is wrong with the input, the error is a LogError that says what, where and how to
     mend it.
@@ -62,138 +91,83 @@ def read_log(
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise LogError(f"delimiter={delimiter!r} must be one ASCII character")
     check_timezone(timezone)
-    given = {CASE: case, ACTIVITY: activity, TIME: timestamp, LIFECYCLE: lifecycle}
+    _check_option("decimal", decimal, (".", ","))
+    kinds = declared(types) if isinstance(types, str) else types or {}
+    for kind in kinds.values():
+        _check_option("type", kind, TYPES)
+    shape = Shape(
+        case=case,
+        activity=activity,
+        timestamp=timestamp,
+        lifecycle=lifecycle,
+        individual=individual,
+        timezone=timezone,
+        timestamp_format=timestamp_format,
+        order=order,
+        types=kinds,
+        decimal=decimal,
+        drop_incomplete=drop_incomplete,
+    )
+    xes = partial(
+        read_xes,
+        by_trace=case is None,
+        merge=duplicates == "merge",
+        unnamed=drop_incomplete,
+        engine=engine,
+    )
+    stack = contextlib.ExitStack()
     try:
-        found = _read(source, case, timezone, delimiter, duplicates, engine)
+        if isinstance(source, str) and source == "-":
+            source = stack.enter_context(standard_input())
+        found = _read(source, delimiter, encoding, sheet, xes)
         if found.table.is_empty():
             if not allow_empty:
                 raise LogError(f"{found.name} has no events; there is nothing to release")
             return EventLog.from_table(NO_EVENTS, attributes=found.attributes)
         try:
-            table, person = _shaped(found, given, individual, timezone, timestamp_format, order)
+            shaped = shape.of(found)
         except LogError as error:
             raise LogError(f"{found.name}: {error}") from None
-        return EventLog.from_table(
-            table, classifier=classifier, individual=person, attributes=found.attributes
+        log = EventLog.from_table(
+            shaped.table,
+            classifier=classifier,
+            individual=shaped.individual,
+            attributes=found.attributes,
         )
+        return replace(log, names=shaped.names, left_out=shaped.left_out)
     except LogError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise LogError(f"the log cannot be read: {reason}") from error
+    finally:
+        stack.close()
 
 
 def _read(
     source: Any,
-    case: str | None,
-    timezone: str,
     delimiter: str | None,
-    duplicates: Duplicates,
-    engine: Engine,
+    encoding: str | None,
+    sheet: str | None,
+    xes: Callable[[Path], Source],
 ) -> Source:
     if not isinstance(source, str | os.PathLike):
-        if isinstance(source, pl.DataFrame | pl.LazyFrame) or _is_pandas(source):
-            return read_frame(source)
-        raise LogError(
-            f"cannot read a log from {type(source).__name__}; give a path, or a Polars or "
-            "pandas frame"
-        )
+        return read_object(source)
     path = Path(source)
     if path.is_dir():
         raise LogError(f"{path} is a folder; name one file in it")
     name = path.name.lower()
-    if name.endswith((".xes", ".xes.gz")):
-        return read_xes(
-            path,
-            timezone=timezone,
-            by_trace=case is None,
-            merge=duplicates == "merge",
-            engine=engine,
-        )
-    if name.endswith((".csv", ".csv.gz")):
-        return read_csv(path, delimiter)
+    if name.endswith(XES):
+        return xes(path)
+    if name.endswith(DELIMITED):
+        return read_delimited(path, delimiter or ("\t" if ".tsv" in name else None), encoding)
+    if name.endswith(".xlsx"):
+        return read_excel(path, sheet)
     if name.endswith(".parquet"):
         return read_parquet(path)
     raise LogError(
-        f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(LOG_SUFFIXES)}"
+        f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(SUFFIXES)}"
     )
-
-
-def _is_pandas(source: object) -> bool:
-    kind = type(source)
-    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
-
-
-def _shaped(
-    source: Source,
-    given: dict[str, str | None],
-    individual: str | None,
-    timezone: str,
-    timestamp_format: str | None,
-    order: Order,
-) -> tuple[pl.DataFrame, str | None]:
-    """The table under XES names with every required value present, and the individual column."""
-    columns = source.table.columns
-    timed = order == "time"
-    chosen = choose(columns, given, (CASE, ACTIVITY, TIME) if timed else (CASE, ACTIVITY))
-    shaped: dict[str, pl.Series] = {}
-    for role in (CASE, ACTIVITY, LIFECYCLE):
-        if role in chosen:
-            shaped[role] = _as_text(source.table[chosen[role]], role)
-    for role in (CASE, ACTIVITY):
-        _check_present(shaped[role], WORDS[role], source)
-    if timed:
-        shaped[TIME] = _times(source, chosen[TIME], timezone, timestamp_format)
-    renamed = {column: role for role, column in chosen.items()}
-    for column in columns:
-        if column not in renamed:
-            name = f"original:{column}" if column in (*shaped, TIME) else column
-            shaped[name] = source.table[column]
-            renamed[column] = name
-    person = None
-    if individual is not None:
-        person = renamed[existing(columns, individual, "individual")]
-        if person not in shaped:
-            raise LogError(f"the column {individual!r} cannot be both timestamp and individual")
-        _check_present(shaped[person], "individual", source)
-    return pl.DataFrame(shaped), person
-
-
-def _as_text(values: pl.Series, role: str) -> pl.Series:
-    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
-        raise LogError(
-            f"the column {values.name!r} holds {values.dtype}, which cannot be the {WORDS[role]}"
-        )
-    return values.cast(pl.String)
-
-
-def _check_present(values: pl.Series, word: str, source: Source) -> None:
-    if values.null_count():
-        first = int(values.is_null().arg_max() or 0)
-        raise LogError(
-            f"{source.place(first)} has no {word} ({values.null_count()} of {len(values)} events "
-            f"have none); fill it in or remove these events"
-        )
-
-
-def _times(source: Source, column: str, timezone: str, form: str | None) -> pl.Series:
-    texts = source.table[column]
-    if texts.null_count():
-        first = int(texts.is_null().arg_max() or 0)
-        raise LogError(
-            f"{source.place(first)} has no timestamp ({texts.null_count()} of {len(texts)} "
-            "events have none); fill it in, or keep the order of the file with order='file'"
-        )
-    instants = to_instants(texts, timezone, form)
-    if instants.null_count():
-        first = int(instants.is_null().arg_max() or 0)
-        shown = str(texts[first])
-        shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-        raise LogError(
-            f"{source.place(first)}: {shown!r} is no timestamp that can be read"
-            + (f" by the format {form!r}" if form else "; give the format with timestamp_format=")
-        )
-    return instants
 
 
 def _check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:

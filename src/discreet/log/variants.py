@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Ints
+
+Key = TypeVar("Key", bound=tuple[str, ...])
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,7 @@ class Variants:
 
     @classmethod
     def from_counts(
-        cls, counts: Mapping[tuple[str, ...], int] | Iterable[tuple[Sequence[str], int]]
+        cls, counts: Mapping[Key, int] | Iterable[tuple[Sequence[str], int]]
     ) -> Variants:
         """Build from sequences and counts; repeated sequences are added up."""
         pairs = counts.items() if isinstance(counts, Mapping) else counts

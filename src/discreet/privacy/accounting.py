@@ -67,10 +67,15 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 @lru_cache(maxsize=256)
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """The largest ρ (rounded down) whose conversion stays within (ε, δ)."""
+    """The largest ρ (rounded down) whose conversion stays within (ε, δ).
+
+    At least that of ρ + 2·√(ρ·ln(1/δ)) = ε (Bun, Steinke 2016), so it is never 0.
+    """
     if not epsilon > 0:
         raise ValueError(f"needs epsilon above 0, not {epsilon}")
-    low, high = 0.0, epsilon
+    root = math.sqrt(-math.log(delta))
+    low = (epsilon / (math.sqrt(root**2 + epsilon) + root)) ** 2 / _UP
+    high = max(low, epsilon)
     while zcdp_epsilon(high, delta) <= epsilon:
         high *= 2
     for _ in range(100):

@@ -6,8 +6,6 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
-from discreet.privacy.conversion import group
-
 Status = Literal["proved", "conditional", "refuted", "unproved"]
 Neighbours = Literal["add-remove", "swap"]
 Unit = Literal["case", "individual"]
@@ -44,12 +42,23 @@ class Budget:
 
 @dataclass(frozen=True)
 class Part:
-    """One step of a release and what it spends; `rho` where it is accounted in zCDP."""
+    """One step of a release and what it spends; `rho` where it is accounted in zCDP.
+
+    `rule` says by which noise or which composition of the steps below, `parts`.
+    """
 
     name: str
     epsilon: float = 0.0
     delta: float = 0.0
     rho: float | None = None
+    rule: str = ""
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Part:
+        """Inverse of `asdict`."""
+        below = tuple(cls.from_dict(part) for part in values.get("parts", ()))
+        return cls(**values | {"parts": below})
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,8 @@ class Guarantee:
     """The promise of a release, with everything it rests on.
 
     `claimed` is what was asked for or what the paper says, `holds` what is true; None where no
-    finite bound is known. They differ only where the status is `refuted` or `unproved`.
+    finite bound is known. Where they differ, `holds` counts. The columns say what a case and, if
+    the unit is the individual, an individual is; they are known once there is a log.
     """
 
     status: Status
@@ -71,6 +81,8 @@ class Guarantee:
     parts: tuple[Part, ...] = ()
     composition: str = "one step"
     randomness: Source = "operating system"
+    case_column: str | None = None
+    individual_column: str | None = None
 
     def __post_init__(self) -> None:
         for value, allowed in (
@@ -89,31 +101,17 @@ class Guarantee:
     @property
     def private(self) -> bool:
         """Whether a differential-privacy bound really protects the people in this release."""
-        return (
-            self.status in ("proved", "conditional")
-            and self.holds is not None
-            and self.randomness == "operating system"
-        )
+        return self.proved and self.randomness == "operating system"
 
-    def for_individuals(self, cases: int, target: Budget) -> Guarantee:
-        """The same promise for individuals with at most `cases` cases each, by group privacy.
+    @property
+    def proved(self) -> bool:
+        """Whether what holds is proved, if perhaps on conditions."""
+        return self.status in ("proved", "conditional") and self.holds is not None
 
-        `target` is the budget per individual that was divided to get this one (`per_case`
-        rounds down, so where the claim holds the target itself holds).
-        """
-        if self.holds is not None and self.holds == self.claimed:
-            holds: Budget | None = target
-        else:
-            holds = self.holds and Budget(*group(self.holds.epsilon, self.holds.delta, cases))
-        return replace(
-            self,
-            claimed=self.claimed and target,
-            holds=holds,
-            unit="individual",
-            cases_per_individual=cases,
-            reason=f"{self.reason} Of each individual at most {cases} cases chosen at random are "
-            f"kept, reading that individual's cases only; group privacy for {cases} cases.",
-        )
+    def naming(self, case: str, individual: str | None) -> Guarantee:
+        """The promise for a log whose cases and individuals are told by these columns."""
+        person = individual if self.unit == "individual" else None
+        return replace(self, case_column=case, individual_column=person)
 
     def explain(self) -> str:
         """The promise in plain words, for a data-protection officer."""
@@ -152,6 +150,11 @@ class Guarantee:
             )
         if self.unit == "individual":
             lines.append(f"A person counts with at most {self.cases_per_individual} cases.")
+        if self.case_column is not None:
+            people = ""
+            if self.individual_column is not None:
+                people = f", people by the column {self.individual_column!r}"
+            lines.append(f"Cases are told apart by the column {self.case_column!r}{people}.")
         lines.append(f"{_STATUS_WORDS[self.status]} {self.reason}".strip())
         if self.claimed and self.claimed != self.holds:
             lines.append(f"Claimed: {self.claimed}. {_holds_words(self.holds)}")
@@ -170,7 +173,7 @@ class Guarantee:
         for key in ("claimed", "holds"):
             fresh[key] = Budget(**fresh[key]) if fresh.get(key) is not None else None
         fresh["conditions"] = tuple(fresh.get("conditions", ()))
-        fresh["parts"] = tuple(Part(**part) for part in fresh.get("parts", ()))
+        fresh["parts"] = tuple(Part.from_dict(part) for part in fresh.get("parts", ()))
         return cls(**fresh)
 
 

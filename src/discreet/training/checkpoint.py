@@ -7,6 +7,10 @@ swallowed are taken again with fresh noise: what they gave was never released.
 
 A checkpoint is as secret as the log: it tells which log it belongs to, and steps that are still
 to come would hide what it shows. It is readable by its owner only and is removed at the end.
+
+What a step gave is shown only once a checkpoint holds it, and for a run that is paid for only once
+its payment has moved on to that checkpoint (`Payment`). Otherwise whoever kills and reruns a
+training, or runs copies of it, sees several outcomes of a step for the price of one.
 """
 
 from __future__ import annotations
@@ -14,7 +18,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
+import secrets
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -22,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -35,7 +41,7 @@ from discreet.training.tensors import TensorError, pack, unpack
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
-FORMAT = "discreet checkpoint 1"
+FORMAT = "discreet checkpoint 2"
 SECRET = "Secret: training under way. Not a release; never share it. Keep it as the log is kept."
 EVERY = 30.0
 """Seconds between checkpoints."""
@@ -71,6 +77,10 @@ class Checkpoint:
     taken: dict[str, int] = field(default_factory=dict)
     """Steps taken so far by network."""
     state: State | None = None
+    before: str = ""
+    """The mark of the checkpoint before this one."""
+    mark: str = ""
+    """A random token of this very checkpoint, by which a payment tells it from all others."""
 
     def write(self, path: Path) -> None:
         """Replace the file in one go, readable by its owner only."""
@@ -86,6 +96,8 @@ class Checkpoint:
             "booking": self.booking,
             "taken": self.taken,
             "facts": None if self.state is None else self.state.facts,
+            "before": self.before,
+            "mark": self.mark,
         }
         content = pack(arrays, {"format": FORMAT, "notice": SECRET, "run": json.dumps(run)})
         if not path.exists():
@@ -119,6 +131,8 @@ class Checkpoint:
                 kept=arrays.get("kept"),
                 taken={str(name): int(steps) for name, steps in run["taken"].items()},
                 state=None if run["facts"] is None else State(tensors, dict(run["facts"])),
+                before=str(run["before"]),
+                mark=str(run["mark"]),
             )
         except (TensorError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(
@@ -139,9 +153,47 @@ def identity(log: EventLog, mechanism: Generative, seed: int | None) -> str:
     return total.hexdigest()
 
 
+class Payment(Protocol):
+    """What has paid for a run and lets it go on from one checkpoint to the next.
+
+    Each method raises if the run is not to go on: it belongs to others, or has gone on elsewhere.
+    """
+
+    mark: str | None
+    """The mark of the first checkpoint, of a run that has just begun."""
+
+    def resumed(self, before: str, mark: str) -> None:
+        """Go on from a checkpoint with these marks."""
+
+    def kept(self, before: str, mark: str) -> None:
+        """A checkpoint is safe on disk, after the one marked `before`."""
+
+    def finished(self, mark: str, model: str) -> None:
+        """The run has ended, at the checkpoint so marked, in the model with this digest."""
+
+
+class Unpaid:
+    """No ledger knows of the run: nothing stands in its way."""
+
+    mark: str | None = None
+
+    def resumed(self, before: str, mark: str) -> None:
+        """Go on."""
+
+    def kept(self, before: str, mark: str) -> None:
+        """Go on."""
+
+    def finished(self, mark: str, model: str) -> None:
+        """Let it be written."""
+
+
 @dataclass(frozen=True)
 class Progress:
-    """How far a training is, for the holder of the log: the loss is raw."""
+    """How far a training is, for the holder of the log: the loss is raw.
+
+    It is that of the last step that a checkpoint holds, and not a number before there is one.
+    Where no checkpoints are kept, nothing can be resumed either and it is that of the last step.
+    """
 
     network: str
     done: int
@@ -159,13 +211,16 @@ class Keeper(Watch):
         path: Path | None,
         checkpoint: Checkpoint,
         *,
+        payment: Payment | None = None,
         every: float = EVERY,
         show: Callable[[Progress], None] | None = None,
     ) -> None:
         self.path, self.checkpoint = path, checkpoint
+        self.payment = payment or Unpaid()
         self.every, self.show = every, show
         self.stop: int | None = None
         self._last = monotonic()
+        self._loss = math.nan
 
     def resumed(self) -> State | None:
         """What the checkpoint holds of the training itself."""
@@ -174,20 +229,30 @@ class Keeper(Watch):
     def step(
         self, network: str, done: int, steps: int, loss: float, save: Callable[[], State]
     ) -> None:
-        """Note a step; keep the run at once if it is the first word of a network."""
+        """Note a step; keep the run at once if it is the first or the last word of a network."""
         taken = self.checkpoint.taken | {network: done}
         self.checkpoint = replace(self.checkpoint, taken=taken)
+        due = monotonic() - self._last >= self.every or done in (0, steps) or self.stop is not None
+        if self.path is not None and due:
+            self.keep(save())
+        if self.path is None or due:
+            self._loss = loss
         if self.show is not None:
-            self.show(Progress(network, done, steps, loss, taken))
+            self.show(Progress(network, done, steps, self._loss, taken))
+        if self.path is not None and self.stop is not None:
+            if not due:
+                self.keep(save())
+            raise StoppedError(self.stop, self.path)
+
+    def keep(self, state: State | None) -> None:
+        """Write a checkpoint, then let the payment move on to it."""
         if self.path is None:
             return
-        due = monotonic() - self._last >= self.every
-        if due or done == 0 or done == steps or self.stop is not None:
-            self.checkpoint = replace(self.checkpoint, state=save())
-            self.checkpoint.write(self.path)
-            self._last = monotonic()
-        if self.stop is not None:
-            raise StoppedError(self.stop, self.path)
+        before, mark = self.checkpoint.mark, secrets.token_hex(16)
+        self.checkpoint = replace(self.checkpoint, state=state, before=before, mark=mark)
+        self.checkpoint.write(self.path)
+        self.payment.kept(before, mark)
+        self._last = monotonic()
 
     @contextlib.contextmanager
     def stopping_gently(self) -> Iterator[None]:

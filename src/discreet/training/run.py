@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,9 @@ from discreet.training.checkpoint import (
     Checkpoint,
     CheckpointError,
     Keeper,
+    Payment,
     Progress,
+    Unpaid,
     alone,
     checkpoint_path,
     identity,
@@ -27,6 +30,7 @@ from discreet.training.checkpoint import (
 from discreet.training.model import TrainedModel
 
 if TYPE_CHECKING:
+    from discreet.certificate import Certificate
     from discreet.log.events import EventLog
 
 Show = Callable[[Progress], None]
@@ -43,7 +47,8 @@ def train(
     """Train a generative mechanism on a log: one guarantee for all that is drawn from it later.
 
     The mechanism is given ready or by name with its parameters. `insecure_seed` makes the
-    training repeatable and marks the model as not private; `show` is told of every step.
+    training repeatable and marks the model as not private; `show` is told of every step, with its
+    raw loss: nothing is kept that could be resumed.
     """
     ready = named(mechanism, **parameters) if isinstance(mechanism, str) else mechanism
     chosen = trainable(ready)
@@ -102,7 +107,7 @@ class Training:
             log = log.take_cases(kept)
         with keeper.stopping_gently():
             state = self.mechanism._train(log, source, keeper)
-        promise = self.mechanism.guarantee()
+        promise = self.mechanism.promise(self.log)
         if not source.secure:
             promise = replace(promise, randomness="seeded")
         return TrainedModel(self.mechanism, promise, state)
@@ -125,19 +130,49 @@ class Kept:
     path: Path
     found: Checkpoint | None
     """What an earlier go left."""
+    payment: Payment = field(default_factory=Unpaid)
+    last: Checkpoint | None = None
+    """The checkpoint that the finished run left."""
 
-    def begin(self, booking: dict[str, Any]) -> None:
-        """Note that a new run is paid for, before its first step."""
-        self.found = replace(self.run.first, booking=booking)
-        self.found.write(self.path)
+    def begin(self, payment: Payment, booking: dict[str, Any]) -> None:
+        """Note that a new run is paid for, before its first step, and how to know it later."""
+        mark = payment.mark or secrets.token_hex(16)
+        self.payment = payment
+        self.last = replace(self.run.first, booking=booking, before=mark, mark=mark)
+        self.last.write(self.path)
+
+    def resume(self, payment: Payment) -> None:
+        """Go on with what an earlier go left, if its payment lets it."""
+        assert self.found is not None
+        payment.resumed(self.found.before, self.found.mark)
+        self.payment = payment
+        keeper = Keeper(self.path, self.found, payment=payment)
+        keeper.keep(self.found.state)
+        self.last = keeper.checkpoint
 
     def train(self, *, show: Show | None = None, every: float = EVERY) -> TrainedModel:
         """Train to the end; raises StoppedError, with all kept, when asked to stop."""
-        if self.found is None:
-            self.begin({})
-        assert self.found is not None
-        return self.run.train(Keeper(self.path, self.found, every=every, show=show))
+        if self.last is None and self.found is not None:
+            if self.found.booking.get("use") == "booked":
+                raise CheckpointError(
+                    f"{self.path.name} is of a training on the budget of "
+                    f"{self.found.booking.get('source')}: finish it through the ledger"
+                )
+            self.resume(Unpaid())
+        elif self.last is None:
+            self.begin(Unpaid(), {})
+        assert self.last is not None
+        keeper = Keeper(self.path, self.last, payment=self.payment, every=every, show=show)
+        model = self.run.train(keeper)
+        self.last = keeper.checkpoint
+        return model
 
-    def finish(self) -> None:
-        """Remove the checkpoint, once the model is safely written."""
+    def save(self, model: TrainedModel, output: Path) -> Certificate:
+        """Write the model, if its payment lets it, and remove the checkpoint."""
+        assert self.last is not None
+        digest = model.certificate().content_sha256
+        assert digest is not None
+        self.payment.finished(self.last.mark, digest)
+        certificate = model.save(output)
         self.path.unlink(missing_ok=True)
+        return certificate

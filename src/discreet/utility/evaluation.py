@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from discreet.distances.similarity import log_similarity
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.utility import model
 from discreet.utility.complexity import sequence_entropy
 from discreet.utility.difference import absolute_log_difference
 from discreet.utility.follows import FollowsDistance, follows_distance
-from discreet.utility.similarity import log_similarity
 from discreet.utility.subject import Subject, subject_of
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Evaluator:
     @cached_property
     def difference_ceiling(self) -> float | None:
         """Twice the edits between halves, to stand beside those of whole logs."""
-        return self._ceiling(lambda left, right: 2 * absolute_log_difference(left, right).cost)
+        return self._ceiling(lambda left, right: 2.0 * absolute_log_difference(left, right).cost)
 
     @cached_property
     def own_quality(self) -> Quality:
@@ -190,10 +190,12 @@ class Evaluator:
             notes.append("absolute difference is an upper bound: the logs are too large")
         ceiling = self.difference_ceiling if reference else None
         return [
-            Figure("absolute_difference", edits.cost, ceiling, "low", "edits from log to log"),
+            Figure(
+                "absolute_difference", float(edits.cost), ceiling, "low", "edits from log to log"
+            ),
             Figure(
                 "absolute_difference_published",
-                published.cost,
+                float(published.cost),
                 None,
                 "low",
                 "the same where an unmatched case costs the longest variant (papers 002, 004)",

@@ -1,14 +1,15 @@
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.parts import prefix_growth, prefix_tree
-from discreet.mechanisms.parts.count_noise import CountNoise, least_noise
 from discreet.mechanisms.parts.prefix_growth import (
     Plain,
     grow_by_levels,
@@ -16,9 +17,12 @@ from discreet.mechanisms.parts.prefix_growth import (
     privtree_noise,
 )
 from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree, round_to_total
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Laplace, laplace_or_gaussian, least_noise
 
+Log = dict[tuple[str, ...], int]
 LOGS = st.dictionaries(
     st.lists(st.sampled_from("abc"), min_size=1, max_size=5).map(tuple),
     st.integers(1, 30),
@@ -27,7 +31,7 @@ LOGS = st.dictionaries(
 )
 
 
-def grown(log: dict[tuple[str, ...], int], depth: int) -> tuple[NoisyPrefixTree, list[dict]]:
+def grown(log: Log, depth: int) -> tuple[NoisyPrefixTree, list[Log]]:
     """A tree that keeps what occurs, and its raw counts by prefix and level."""
     tree = NoisyPrefixTree(Variants.from_counts(log))
     seen = []
@@ -45,10 +49,10 @@ def grown(log: dict[tuple[str, ...], int], depth: int) -> tuple[NoisyPrefixTree,
 
 
 @given(LOGS, st.integers(1, 6))
-def test_raw_counts_are_those_of_the_prefixes(log: dict, depth: int) -> None:
+def test_raw_counts_are_those_of_the_prefixes(log: Log, depth: int) -> None:
     _, seen = grown(log, depth)
     for length, found in enumerate(seen, start=1):
-        expected: Counter = Counter()
+        expected: Counter[tuple[str, ...]] = Counter()
         for sequence, count in log.items():
             marked = (*sequence, "⊥")
             if len(marked) >= length:
@@ -57,9 +61,9 @@ def test_raw_counts_are_those_of_the_prefixes(log: dict, depth: int) -> None:
 
 
 @given(LOGS, st.integers(1, 6))
-def test_a_tree_without_noise_gives_the_log_cut_at_its_length(log: dict, depth: int) -> None:
+def test_a_tree_without_noise_gives_the_log_cut_at_its_length(log: Log, depth: int) -> None:
     tree, _ = grown(log, depth)
-    expected: Counter = Counter()
+    expected: Counter[tuple[str, ...]] = Counter()
     for sequence, count in log.items():
         expected[sequence[:depth]] += count
     assert tree.variants(tree.settled(depth)).to_dict() == dict(expected)
@@ -67,13 +71,13 @@ def test_a_tree_without_noise_gives_the_log_cut_at_its_length(log: dict, depth: 
 
 @given(LOGS, st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), st.integers(1, 5))
 def test_a_case_adds_one_to_at_most_one_prefix_on_each_level(
-    log: dict, case: tuple[str, ...], depth: int
+    log: Log, case: tuple[str, ...], depth: int
 ) -> None:
     more = dict(log)
     more[case] = more.get(case, 0) + 1
     labels = ("a", "b", "c")
 
-    def whole(counts: dict) -> list[np.ndarray]:
+    def whole(counts: Log) -> list[npt.NDArray[Any]]:
         """All candidates of all levels: nothing is pruned."""
         given_log = Variants.from_counts(counts)
         code = np.array([labels.index(label) for label in given_log.activities], dtype=np.int32)
@@ -94,14 +98,15 @@ def test_a_case_adds_one_to_at_most_one_prefix_on_each_level(
 
 @settings(max_examples=20, deadline=None)
 @given(LOGS, st.sampled_from(["levels", "privtree"]), st.integers(1, 6))
-def test_huge_budgets_give_back_the_log(log: dict, form: str, depth: int) -> None:
+def test_huge_budgets_give_back_the_log(log: Log, form: str, depth: int) -> None:
     source = Randomness.system()
     variants = Variants.from_counts(log)
     if form == "levels":
         tree = grow_by_levels(variants, depth, CountNoise.laplace(depth, 5000), Plain(), source)
     else:
-        tree = grow_privtree(variants, depth, 5000, Plain(), source)
-    expected: Counter = Counter()
+        splits, leaves = Laplace("splits", 5000 * 2 / 3), Laplace("leaves", 5000 / 3)
+        tree = grow_privtree(variants, depth, splits, leaves, Plain(), source)
+    expected: Counter[tuple[str, ...]] = Counter()
     for sequence, count in log.items():
         expected[sequence[:depth]] += count
     released = tree.variants(tree.settled(depth)).to_dict()
@@ -115,14 +120,16 @@ def test_huge_budgets_give_back_the_log(log: dict, form: str, depth: int) -> Non
 @pytest.mark.parametrize("form", ["levels", "privtree"])
 def test_growth_stays_within_its_public_bound(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefix_tree, "CANDIDATES", 300)
-    monkeypatch.setattr(prefix_growth, "privtree_noise", lambda symbols, epsilon: (1000, 1))
+    wide = CountNoise.laplace(1000, 1)
+    monkeypatch.setattr(prefix_growth, "privtree_noise", lambda symbols, splits: (wide, 1))
     source = Randomness.seeded(1)
     variants = Variants.from_counts({tuple("abcdefgh"): 10, tuple("hgfedcba"): 3})
     if form == "levels":
         noise = CountNoise.laplace(12, 0.01)
         tree = grow_by_levels(variants, 12, noise, Plain(min_count=1), source)
     else:
-        tree = grow_privtree(variants, 12, 0.01, Plain(min_count=1), source)
+        splits, leaves = Laplace("splits", 0.01 * 2 / 3), Laplace("leaves", 0.01 / 3)
+        tree = grow_privtree(variants, 12, splits, leaves, Plain(min_count=1), source)
     assert tree.depth == 12
     widths = [int((level.symbol != tree.end).sum()) for level in tree.levels]
     assert max(widths[:-1]) * tree.symbols <= 300 * (1 if form == "levels" else tree.symbols)
@@ -145,7 +152,8 @@ def log_split(biased: int, scale: float) -> float:
 def test_all_splits_of_a_privtree_cost_no_more_than_epsilon(
     counts: list[int], symbols: int, epsilon: float
 ) -> None:
-    scale, bias = privtree_noise(symbols, epsilon)
+    noise, bias = privtree_noise(symbols, Laplace("splits", epsilon))
+    scale = noise.size
     loss = 0.0
     for depth, count in enumerate(sorted(counts, reverse=True), start=1):
         without = max(-bias, count - depth * bias)
@@ -159,7 +167,8 @@ def test_all_splits_of_a_privtree_cost_no_more_than_epsilon(
 
 
 def test_the_privtree_bound_is_nearly_attained() -> None:
-    scale, bias = privtree_noise(5, 1.0)
+    noise, bias = privtree_noise(5, Laplace("splits", 1.0))
+    scale = noise.size
     worst = 0.0
     for start in range(-bias + 1, 1):
         biased = [start + bias * i for i in range(30)]
@@ -191,6 +200,8 @@ def test_thresholds_let_about_one_empty_candidate_pass(noise: CountNoise) -> Non
 
 
 def test_the_least_noise_is_gaussian_only_with_delta_and_where_it_helps() -> None:
-    assert least_noise(50, 50, Budget(1.0)).kind == "laplace"
-    assert least_noise(50, 50, Budget(1.0, 1e-6)).kind == "gaussian"
-    assert least_noise(1, 1, Budget(1.0, 1e-6)).kind == "laplace"
+    pure = laplace_or_gaussian("counts", Budget(1.0))
+    either = laplace_or_gaussian("counts", Budget(1.0, 1e-6))
+    assert least_noise(pure, 50, 50).kind == "laplace"
+    assert least_noise(either, 50, 50).kind == "gaussian"
+    assert least_noise(either, 1, 1).kind == "laplace"

@@ -20,6 +20,7 @@ from discreet.mechanisms.parts.rules import (
 )
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import laplace_or_gaussian
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=6).map(tuple)
 LOGS = st.dictionaries(SEQUENCES, st.integers(1, 5), min_size=1, max_size=6)
@@ -98,7 +99,9 @@ def test_a_case_adds_no_more_than_the_sensitivity_of_learned_rules(
 
 def test_much_budget_learns_the_rules_of_the_log() -> None:
     log = Variants.from_counts({tuple("abc"): 5000, tuple("acb"): 4000})
-    learned = learned_rules(log, 10, Budget(1000.0), Randomness.system())
+    learned = learned_rules(
+        log, 10, laplace_or_gaussian("rules", Budget(1000.0)), Randomness.system()
+    )
     true = Rules.of_variants(log)
     assert (learned.first == true.first).all()
     for kind in KINDS:
@@ -107,7 +110,9 @@ def test_much_budget_learns_the_rules_of_the_log() -> None:
 
 def test_little_budget_learns_nothing() -> None:
     log = Variants.from_counts({tuple("abc"): 50})
-    learned = learned_rules(log, 10, Budget(0.001), Randomness.seeded(1))
+    learned = learned_rules(
+        log, 10, laplace_or_gaussian("rules", Budget(0.001)), Randomness.seeded(1)
+    )
     assert learned.first.all()
     assert not any(getattr(learned, kind).any() for kind in KINDS)
 

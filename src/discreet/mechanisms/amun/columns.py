@@ -11,10 +11,8 @@ from discreet.arrays import Ints
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.mechanisms.amun.sampling import choose_by_row
-from discreet.mechanisms.amun.spending import selection
-from discreet.privacy.guarantee import Budget
-from discreet.privacy.partition import select
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Selecting
 
 
 @dataclass(frozen=True)
@@ -30,17 +28,12 @@ class Column:
     weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
     @classmethod
-    def learn(cls, log: EventLog, name: str, budget: Budget, source: Randomness) -> Column:
+    def learn(cls, log: EventLog, name: str, spending: Selecting, source: Randomness) -> Column:
         """Each case gives one value: its own, or that of one of its events chosen at random.
 
         So a case adds one to one key, (activity, value) or value, and the selection is (ε, δ)-DP.
         An event without a value gives none.
         """
-        if name not in log.table.columns:
-            raise LogError(
-                f"this log has no column {name!r}; its further columns are "
-                + (", ".join(_further(log)) or "none")
-            )
         lengths = np.diff(log.offsets).astype(np.uint64)
         of_case = name.startswith("case:")
         place = (source.words(log.cases) % lengths).astype(np.int64)
@@ -52,7 +45,7 @@ class Column:
             }
         )
         counted = keys.drop_nulls().group_by("activity", "value").len().sort("activity", "value")
-        shown, counts = select(selection(budget), counted["len"].cast(pl.Int64).to_numpy(), source)
+        shown, counts = spending.select(counted["len"].cast(pl.Int64).to_numpy(), source)
         kept = counted[shown].with_columns(pl.col("value").rank("dense").alias("number") - 1)
         values = kept["value"].unique().sort()
         weights = np.zeros((1 if of_case else len(log.activities), max(1, len(values))))
@@ -86,11 +79,19 @@ def _further(log: EventLog) -> list[str]:
     return [name for name in log.table.columns if name not in (CASE, ACTIVITY, TIME)]
 
 
+def check_column(log: EventLog, name: str) -> None:
+    """Raise LogError if there is no such column, or not one of plain values."""
+    if name not in log.table.columns:
+        raise LogError(
+            f"this log has no column {name!r}; its further columns are "
+            + (", ".join(_further(log)) or "none")
+        )
+    kind = log.table[name].dtype
+    if kind.is_nested():
+        raise LogError(f"the column {name!r} holds {kind}; release plain values only")
+
+
 def _plain(values: pl.Series) -> pl.Series:
     """Values whose type tells nothing of the others: an enumeration would list them all."""
-    if values.dtype.is_nested():
-        raise LogError(
-            f"the column {values.name!r} holds {values.dtype}; release plain values only"
-        )
     enumerated = isinstance(values.dtype, pl.Enum | pl.Categorical)
     return values.cast(pl.String) if enumerated else values

@@ -25,8 +25,8 @@ from discreet.mechanisms.headtail.candidates import (
 from discreet.mechanisms.headtail.loglinear import learnable
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.mechanisms.parts.contributions import Contributions, Norm
-from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.privacy.accounting import zcdp_rho
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Randomness

@@ -7,8 +7,8 @@ import heapq
 import numpy as np
 import numpy.typing as npt
 
+from discreet.distances.edits import edit_distances
 from discreet.log.variants import Variants
-from discreet.utility.similarity import edit_distances
 
 POOL = 2000
 """Candidates that are compared with each other, the most frequent ones."""

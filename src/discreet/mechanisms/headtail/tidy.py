@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Booleans, Floats
+from discreet.distances.edits import edit_distances
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner
 from discreet.models.prefixes import PrefixTree
 from discreet.models.replay import replay
 from discreet.models.tree import Tree
-from discreet.utility.similarity import edit_distances
 
 WORTH = 1.0
 """How much a better model counts: F-score against the distance that cases are moved."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats, Integers
+from discreet.distances.edits import edit_distances
 from discreet.log.variants import Variants
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Randomness
-from discreet.utility.similarity import edit_distances
 
 BLOCK = 4_000_000
 """Distances held in memory at a time."""

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from discreet.log.variants import Variants
-from discreet.utility.similarity import (
-    edit_distances,
+from discreet.distances.edits import edit_distances
+from discreet.distances.similarity import (
+    cases_in_place,
     log_similarity,
     relative_log_similarity,
 )
-from discreet.utility.transport import solve
-from tests.utility.logs import cheapest, levenshtein, log_of, small_logs
+from discreet.log.variants import Variants
+from tests.distances.logs import cheapest, levenshtein, log_of, small_logs
 
 
 def brute_force(left: Variants, right: Variants) -> float:
@@ -77,20 +77,6 @@ def test_more_than_256_activities() -> None:
     assert distances[0, 2] == 1.0
 
 
-def test_a_solver_that_stops_early_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ot
-
-    def lazy(
-        a: object, b: object, cost: np.ndarray, **_: object
-    ) -> tuple[float, dict[str, object]]:
-        zero = {"u": np.zeros(len(cost)), "v": np.zeros(cost.shape[1]), "warning": None}
-        return 1.0, zero
-
-    monkeypatch.setattr(ot, "emd2", lazy)
-    with pytest.raises(ArithmeticError, match="optimality"):
-        solve(np.array([1]), np.array([1]), np.array([[0.5]]))
-
-
 def test_very_many_cases() -> None:
     """Whole masses near 2⁵⁰: the solver's tolerances must not depend on the number of cases."""
     left = Variants.from_counts({tuple(f"{i:09b}"): 40_000 + 7 * i for i in range(300)})
@@ -102,3 +88,28 @@ def test_very_many_cases() -> None:
         right.take(np.arange(300), np.maximum(right.counts // 100, 1)),
     )
     assert found.value == pytest.approx(shares.value, abs=1e-3)
+
+
+@given(small_logs, small_logs, small_logs.map(lambda log: next(iter(log))[0]))
+@settings(max_examples=100, deadline=None)
+def test_one_case_more_puts_at_most_two_in_place(
+    log: Variants, released: Variants, added: tuple[str, ...]
+) -> None:
+    """What private choices rest on, with no tolerance."""
+    larger = Variants.from_counts([*log, (added, 1)])
+    assert 0 <= cases_in_place(larger, released) - cases_in_place(log, released) <= 2
+    assert 0 <= cases_in_place(log, released) <= log.cases
+
+
+def test_cases_in_place_is_the_similarity_of_so_many_cases() -> None:
+    log, released = log_of(ab=3, abc=2, b=1), log_of(abc=3, ca=4)
+    expected = log.cases * relative_log_similarity(log, released)
+    assert float(cases_in_place(log, released)) == pytest.approx(expected, abs=1e-6)
+    assert cases_in_place(log, Variants.empty()) == cases_in_place(Variants.empty(), log) == 0
+
+
+def test_a_distribution_of_very_many_cases_is_weighed_by_itself() -> None:
+    log, many = log_of(ab=1, c=1), log_of(ab=3_000_000, c=1_000_000, abc=1)
+    assert cases_in_place(log, many) == pytest.approx(2 - 0.5, abs=1e-5)
+    with pytest.raises(OverflowError, match="cases"):
+        cases_in_place(log_of(a=1 << 33), many)

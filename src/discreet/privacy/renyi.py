@@ -147,6 +147,10 @@ def _interval(plans: Sequence[TrainingPlan], delta: float) -> float:
     return min(1e-4, max(1e-9, rdp_epsilon(plans, delta) / (100 * math.sqrt(steps + 1))))
 
 
+MOST_NOISE = 2.0**40
+"""Multipliers beyond this are not tried: nothing would be left to learn from."""
+
+
 def fitted(epsilon: float, delta: float, plans: Sequence[TrainingPlan]) -> tuple[TrainingPlan, ...]:
     """The plans with the least noise that is certified within (epsilon, delta).
 
@@ -175,6 +179,8 @@ def _fitted(
     high = 1.0
     while not fits(high):
         high *= 2
+        if high > MOST_NOISE:
+            raise ValueError(f"no noise is certified for training within {epsilon} and {delta}")
     low = high / 2
     while low > 2**-20 and fits(low):
         low, high = low / 2, low
