@@ -95,7 +95,7 @@ def measured(truth: Variants, chosen: object, log: EventLog) -> tuple[float, flo
     """Similarity and directly-follows distance of one release, and how many variants it has."""
     artefact = chosen.release(log).artefact  # type: ignore[attr-defined]
     if not isinstance(artefact, Variants):
-        from discreet.mechanisms.parts.walks import walk_out
+        from discreet.mechanisms.blocks.walks import walk_out
         from discreet.privacy.randomness import Randomness
 
         artefact = walk_out(artefact, Randomness.system())

@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from discreet.certificate import (
-    Certificate,
-    CertificateError,
-    certificate_path,
-    check_certificate,
-    read_certificate,
-)
+from discreet.certificate import Certificate, CertificateError, certificate_path
 from discreet.log.errors import LogError
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.travas import TraVaS
+from discreet.verification import check_certificate, read_certificate
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from discreet.certificate import check_certificate, read_certificate
 from discreet.log.errors import LogError
 from discreet.log.events import TIME
 from discreet.log.files import LOG_SUFFIXES
@@ -16,6 +15,7 @@ from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.travas import TraVaS
 from discreet.release import Release, check_target
+from discreet.verification import check_certificate, read_certificate
 
 
 @pytest.fixture(scope="module")

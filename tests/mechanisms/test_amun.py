@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.certificate import check_certificate
 from discreet.ledger import Ledger
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
@@ -41,6 +40,7 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import OptimalSelection
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Selecting, Sequential
+from discreet.verification import check_certificate
 from tests.composition import basic
 from tests.mechanisms.test_amun_published import log_of, variant_set
 

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from discreet.certificate import check_certificate
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
@@ -30,6 +29,7 @@ from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, noise_of
+from discreet.verification import check_certificate
 from tests.composition import basic, zcdp
 from tests.conftest import read_once
 

@@ -7,7 +7,6 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from discreet.certificate import check_certificate
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expand import expand
@@ -20,6 +19,7 @@ from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.verification import check_certificate
 
 
 def log_of(counts: dict[tuple[str, ...], int]) -> EventLog:

@@ -19,7 +19,7 @@ from discreet.audits.neighbours import Case, make_log
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.generative import State, Watch
+from discreet.mechanisms.generative.base import State, Watch
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.sequence import Sequence
 from discreet.mechanisms.sequence.mechanism import ACTIVITIES, SIZE
@@ -33,10 +33,10 @@ from tests.composition import basic
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
 
+from discreet.dpsgd.clipping import clipped_sum, exact_sum  # noqa: E402
+from discreet.dpsgd.sgd import fresh_weights, plain  # noqa: E402
 from discreet.mechanisms.sequence.network import surprises, written  # noqa: E402
 from discreet.mechanisms.sequence.training import Cases, case_factors, clip_for  # noqa: E402
-from discreet.training.clipping import clipped_sum, exact_sum  # noqa: E402
-from discreet.training.sgd import fresh_weights, plain  # noqa: E402
 
 BOUND = 1 << 20
 

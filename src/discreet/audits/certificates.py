@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.certificate import Certificate, Finding, check_certificate
+from discreet.certificate import Certificate, Finding
+from discreet.verification import check_certificate
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog

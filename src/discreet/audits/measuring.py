@@ -18,7 +18,7 @@ from discreet.audits.neighbours import Pair
 from discreet.audits.result import FALSE_ALARM, Evidence, PairAudit
 from discreet.audits.sampling import Effort, affordable, releases, sample
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parts.alphabet import FROM_LOG
+from discreet.mechanisms.blocks.alphabet import FROM_LOG
 from discreet.privacy.guarantee import Budget
 
 TRIALS = 20

@@ -42,8 +42,8 @@ def generate(
       discreet generate model.discreet -o drawn.xes
       discreet generate model.discreet --cases 10000 -o drawn.csv.gz
     """
+    from discreet.generative.model import load_model
     from discreet.release import check_target
-    from discreet.training.model import load_model
 
     check_target(output)
     with stage(f"reading {model.name}"):

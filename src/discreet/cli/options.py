@@ -106,7 +106,7 @@ def with_options(
 
 def _parameter_keywords(trained: bool) -> list[inspect.Parameter]:
     """One keyword for each parameter that any mechanism declares."""
-    from discreet.mechanisms.generative import Generative
+    from discreet.mechanisms.generative.base import Generative
     from discreet.mechanisms.parameters import declared
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
 

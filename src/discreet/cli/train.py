@@ -24,8 +24,8 @@ from discreet.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.generative import Generative
-    from discreet.training.checkpoint import Progress, StoppedError
+    from discreet.generative.checkpoint import Progress, StoppedError
+    from discreet.mechanisms.generative.base import Generative
 
 LINES_EVERY = 10.0
 """Seconds between lines of progress where nobody watches a screen."""
@@ -66,12 +66,12 @@ def train(
       discreet train log.xes -o model.discreet --source hospital-a --purpose "yearly report"
       discreet generate model.discreet --cases 10000 -o drawn.xes
     """
+    from discreet.generative.checkpoint import StoppedError, checkpoint_path
+    from discreet.generative.model import SUFFIX
+    from discreet.generative.run import trainable
     from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
     from discreet.release import check_target
-    from discreet.training.checkpoint import StoppedError, checkpoint_path
-    from discreet.training.model import SUFFIX
-    from discreet.training.run import trainable
 
     chosen = trainable(build(mechanism, **given_parameters(values)))
     check_target(output, (SUFFIX,))

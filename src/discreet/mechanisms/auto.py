@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.blocks.alphabet import alphabet_parameter, checked_alphabet
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import alphabet_parameter, checked_alphabet
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import alphabet_parameter
-from discreet.mechanisms.parts.closest import (
+from discreet.mechanisms.blocks.alphabet import alphabet_parameter
+from discreet.mechanisms.blocks.closest import (
     CHOICE,
     CHOICE_SHARE,
     check_comparable,
@@ -17,6 +16,7 @@ from discreet.mechanisms.parts.closest import (
     chosen,
     closeness,
 )
+from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Delegated, Sequential, Statement, Step

@@ -11,12 +11,12 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.alphabet import alphabet_status
+from discreet.mechanisms.blocks.contributions import Contributions, Norm
+from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
+from discreet.mechanisms.blocks.quantile import private_bound
 from discreet.mechanisms.laplace import PAPER
 from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import alphabet_status
-from discreet.mechanisms.parts.contributions import Contributions, Norm
-from discreet.mechanisms.parts.over_alphabet import OverAlphabet
-from discreet.mechanisms.parts.quantile import private_bound
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

@@ -10,18 +10,18 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import alphabet_status
-from discreet.mechanisms.parts.over_alphabet import OverAlphabet
-from discreet.mechanisms.parts.prefix_growth import (
+from discreet.mechanisms.blocks.alphabet import alphabet_status
+from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
+from discreet.mechanisms.blocks.prefix_growth import (
     Plain,
     Semantics,
     grow_by_levels,
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.parts.prefix_tree import CANDIDATES, NoisyPrefixTree
-from discreet.mechanisms.parts.quantile import private_bound
+from discreet.mechanisms.blocks.prefix_tree import CANDIDATES, NoisyPrefixTree
+from discreet.mechanisms.blocks.quantile import private_bound
+from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

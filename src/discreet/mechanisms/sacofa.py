@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.alphabet import FROM_LOG, alphabet_status
+from discreet.mechanisms.blocks.learned_rules import learned_rules
+from discreet.mechanisms.blocks.nudge import Nudge, Pruning
+from discreet.mechanisms.blocks.prefix_growth import DROPPED, HARMFUL, HARMLESS
+from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
+from discreet.mechanisms.blocks.rules import RuleRows, Rules, checked_rules, read_rules
 from discreet.mechanisms.laplace import (
     PrefixMechanism,
     published_levels,
@@ -17,12 +23,6 @@ from discreet.mechanisms.laplace import (
     starting_min_count,
 )
 from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import FROM_LOG, alphabet_status
-from discreet.mechanisms.parts.learned_rules import learned_rules
-from discreet.mechanisms.parts.nudge import Nudge, Pruning
-from discreet.mechanisms.parts.prefix_growth import DROPPED, HARMFUL, HARMLESS
-from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
-from discreet.mechanisms.parts.rules import RuleRows, Rules, checked_rules, read_rules
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import (

@@ -11,12 +11,12 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.alphabet import alphabet_status
+from discreet.mechanisms.blocks.contributions import Contributions, near_pairs
+from discreet.mechanisms.blocks.nudge import let_in
+from discreet.mechanisms.blocks.walks import balanced, walk_out
 from discreet.mechanisms.df_laplace import FOLLOWS, FollowsMechanism, square
 from discreet.mechanisms.parameters import parameter
-from discreet.mechanisms.parts.alphabet import alphabet_status
-from discreet.mechanisms.parts.contributions import Contributions, near_pairs
-from discreet.mechanisms.parts.nudge import let_in
-from discreet.mechanisms.parts.walks import balanced, walk_out
 from discreet.mechanisms.sacofa import PAPER
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget

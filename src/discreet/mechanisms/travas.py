@@ -13,8 +13,7 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
-from discreet.mechanisms.parameters import parameter
-from discreet.mechanisms.parts.closest import (
+from discreet.mechanisms.blocks.closest import (
     CHOICE,
     CHOICE_SHARE,
     check_comparable,
@@ -22,6 +21,7 @@ from discreet.mechanisms.parts.closest import (
     chosen,
     closeness,
 )
+from discreet.mechanisms.parameters import parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import (
     LARGEST_EPSILON,

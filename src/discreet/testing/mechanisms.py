@@ -17,12 +17,13 @@ from typing import Any
 
 import polars as pl
 
-from discreet.certificate import Certificate, check_certificate
+from discreet.certificate import Certificate
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.steps import Gaussian, Laplace, SampledGaussian, Step
+from discreet.verification import check_certificate
 
 PERSON = "case:person"
 HOSTILE = ("<img src=x onerror=alert(1)>", "a\tb\nc", "🩺" * 40, " ", "../../etc/passwd")

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
+from discreet.dpsgd.sgd import normals, plain
 from discreet.mechanisms.ddpm.mechanism import TIME_FEATURES
-from discreet.mechanisms.parts.dictionary import Dictionary
+from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
-from discreet.training.sgd import normals, plain
 
 STEPS = 300
 FIRST_BETA, LAST_BETA = 1e-4, 0.02

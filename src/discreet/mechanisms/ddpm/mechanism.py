@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative import State, Watch
-from discreet.mechanisms.one_hot import OneHot
+from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.dictionary import Dictionary
+from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
@@ -30,14 +30,14 @@ def layer_sizes(columns: int, width: int) -> dict[str, tuple[int, int]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DDPM(OneHot):
+class DDPM(OverDictionary):
     """Learn to take noise out of blurred cases; generate by taking it out of pure noise.
 
     A case is a unit vector, one column for each variant. The diffusion blurs it in 300 steps; a
     network of three linear layers, told the step, is trained by noisy gradient steps to undo the
     blur; applied 300 times to a random vector it gives a new case.
 
-    strict: proved, see `OneHot`; the one network is trained by noisy steps. It answers with the
+    strict: proved, see `OverDictionary`; the one network takes noisy steps. It answers with the
     odds of each column, to which the known blur contributes a linear term by Bayes' rule, so at
     the start it is already the exact denoiser for the frequencies that the selection showed, and
     training moves it from there. Learning goes so fast that the noise moves no weight far:

@@ -12,12 +12,8 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, network, odds
-from discreet.mechanisms.ddpm.mechanism import NETWORK, layer_sizes
-from discreet.mechanisms.generative import State, Watch
-from discreet.privacy.randomness import Randomness
-from discreet.training.clipping import Factors
-from discreet.training.sgd import (
+from discreet.dpsgd.clipping import Factors
+from discreet.dpsgd.sgd import (
     Optimiser,
     PrivateSteps,
     Recorder,
@@ -26,6 +22,10 @@ from discreet.training.sgd import (
     fresh_weights,
     normals,
 )
+from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, network, odds
+from discreet.mechanisms.ddpm.mechanism import NETWORK, layer_sizes
+from discreet.mechanisms.generative.base import State, Watch
+from discreet.privacy.randomness import Randomness
 
 if TYPE_CHECKING:
     from discreet.mechanisms.ddpm.mechanism import DDPM

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from discreet.mechanisms.base import Fidelity, Mechanism
-from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
-from discreet.mechanisms.dpim.sampling import Sampler, round_steps
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import (
+from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
     checked_alphabet,
     labels_of,
     outside_advice,
 )
+from discreet.mechanisms.dpim.cases import GRID, Cases
+from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampling import Sampler, round_steps
+from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.models.document import TreeDocument
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

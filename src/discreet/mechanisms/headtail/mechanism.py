@@ -11,11 +11,7 @@ import numpy as np
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.headtail.prediction import head_is_better
-from discreet.mechanisms.headtail.tail import Tail
-from discreet.mechanisms.headtail.votes import Estimate
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import (
+from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
     checked_alphabet,
@@ -23,6 +19,10 @@ from discreet.mechanisms.parts.alphabet import (
     outside_advice,
     projected,
 )
+from discreet.mechanisms.headtail.prediction import head_is_better
+from discreet.mechanisms.headtail.tail import Tail
+from discreet.mechanisms.headtail.votes import Estimate
+from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.partition import LARGEST_EPSILON, select

@@ -16,6 +16,7 @@ import numpy as np
 from discreet.arrays import Floats, Integers, Ints
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.contributions import Contributions, Norm
 from discreet.mechanisms.headtail.candidates import (
     PHASES,
     Chain,
@@ -24,7 +25,6 @@ from discreet.mechanisms.headtail.candidates import (
 )
 from discreet.mechanisms.headtail.loglinear import learnable
 from discreet.mechanisms.headtail.votes import Estimate
-from discreet.mechanisms.parts.contributions import Contributions, Norm
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail.candidates import Walker, enough, recombined
 from discreet.mechanisms.headtail.loglinear import MANY, trained, weights_of
 from discreet.mechanisms.headtail.ngrams import (
@@ -20,7 +21,6 @@ from discreet.mechanisms.headtail.ngrams import (
 from discreet.mechanisms.headtail.support import central
 from discreet.mechanisms.headtail.tidy import tidied
 from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, whole
-from discreet.mechanisms.parts.alphabet import projected
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.randomness import Randomness

@@ -11,15 +11,15 @@ import numpy as np
 
 from discreet.log.errors import LogError
 from discreet.log.variants import Variants
-from discreet.mechanisms.generative import Generative, State, Watch
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import (
+from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
     checked_alphabet,
     labels_of,
     outside_advice,
 )
+from discreet.mechanisms.generative.base import Generative, State, Watch, check_shapes
+from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.sequence.reading import (
     UNDISCLOSED,
     Finding,
@@ -67,7 +67,7 @@ class Sequence(Generative):
     2. *Number of cases*: discrete Gaussian noise of deviation z₂, sensitivity 1.
     3. *Training*: T noisy gradient steps on Poisson samples of rate q. The gradient of a case,
        over all its positions and all weights together, is one integer vector of norm at most Δ,
-       exactly (`training/clipping.py`); noise of deviation z₃Δ.
+       exactly (`dpsgd/clipping.py`); noise of deviation z₃Δ.
 
     Each is a step of the form that `privacy/renyi.py` bounds (1 and 2 with q = 1), also
     when it was chosen by the results before it, so their Rényi divergences at integer orders add
@@ -85,7 +85,7 @@ class Sequence(Generative):
 
     Left to the machine: that what a matrix product computes for one row does not depend on the
     rows beside it. Rows stand in blocks of fixed shape, in double precision, so a difference
-    would have to be in the last bits and at the edge of a rounding step (`training/clipping.py`).
+    would have to be in the last bits and at the edge of a rounding step (`dpsgd/clipping.py`).
     """
 
     name: ClassVar[str] = "sequence"
@@ -215,8 +215,6 @@ class Sequence(Generative):
             or sorted(set(labels)) != labels
         ):
             raise ValueError("its list of activities is malformed")
-        from discreet.training.model import check_shapes
-
         sizes = layer_sizes(len(labels))
         check_shapes(model.tensors, {name: (out, n + 1) for name, (n, out) in sizes.items()})
 

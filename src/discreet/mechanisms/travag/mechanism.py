@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative import State, Watch
-from discreet.mechanisms.one_hot import OneHot
+from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.dictionary import Dictionary
+from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.parameters import parameter
-from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
@@ -46,14 +46,14 @@ def discriminator_sizes(columns: int) -> Sizes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraVaG(OneHot):
+class TraVaG(OverDictionary):
     """Learn to compress cases, then let a generator and a discriminator compete over them.
 
     A case is a unit vector, one column for each variant. An autoencoder compresses it to 128
     numbers and back. A generator makes such numbers of random noise, the decoder makes a case of
     them, and a discriminator, trained as a Wasserstein critic, tells generated from real ones.
 
-    strict: proved, see `OneHot`; only the discriminator sees data, and only by noisy steps. The
+    strict: proved, see `OverDictionary`; only the discriminator sees data, by noisy steps. The
     autoencoder learns to compress the columns of the dictionary, each alike: the columns are
     known once the dictionary is, so this costs nothing. The generator starts from the frequencies
     that the selection showed and afterwards learns from the discriminator alone: post-processing.

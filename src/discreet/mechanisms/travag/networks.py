@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative import State
-from discreet.mechanisms.parts.dictionary import Dictionary
+from discreet.dpsgd.sgd import Steps, Weights, normals, plain, uniforms
+from discreet.mechanisms.generative.base import State
+from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.travag.mechanism import LATENT
 from discreet.privacy.randomness import Randomness
-from discreet.training.sgd import Steps, Weights, normals, plain, uniforms
 
 AT_ONCE = 8192
 """Cases that are generated together."""

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative import State, Watch
+from discreet.dpsgd.sgd import PrivateSteps, Recorder, Steps, fresh_weights, normals, plain
+from discreet.mechanisms.generative.base import State, Watch
 from discreet.mechanisms.travag.mechanism import (
     DECODER,
     DISCRIMINATOR,
@@ -31,7 +32,6 @@ from discreet.mechanisms.travag.networks import (
     resume,
 )
 from discreet.privacy.randomness import Randomness
-from discreet.training.sgd import PrivateSteps, Recorder, Steps, fresh_weights, normals, plain
 
 if TYPE_CHECKING:
     from discreet.mechanisms.travag.mechanism import TraVaG

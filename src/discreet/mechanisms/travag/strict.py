@@ -10,7 +10,18 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative import State, Watch
+from discreet.dpsgd.clipping import clipped_sum
+from discreet.dpsgd.sgd import (
+    PrivateSteps,
+    Recorder,
+    Steps,
+    Weights,
+    calm_rate,
+    fresh_weights,
+    normals,
+    plain,
+)
+from discreet.mechanisms.generative.base import State, Watch
 from discreet.mechanisms.travag.mechanism import (
     DISCRIMINATOR,
     LATENT,
@@ -29,17 +40,6 @@ from discreet.mechanisms.travag.networks import (
     resume,
 )
 from discreet.privacy.randomness import Randomness
-from discreet.training.clipping import clipped_sum
-from discreet.training.sgd import (
-    PrivateSteps,
-    Recorder,
-    Steps,
-    Weights,
-    calm_rate,
-    fresh_weights,
-    normals,
-    plain,
-)
 
 if TYPE_CHECKING:
     from discreet.mechanisms.travag.mechanism import TraVaG

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity, Mechanism
-from discreet.mechanisms.parameters import parameter
-from discreet.mechanisms.parts.alphabet import (
+from discreet.mechanisms.blocks.alphabet import (
     FROM_LOG,
     alphabet_parameter,
     checked_alphabet,
@@ -16,6 +15,7 @@ from discreet.mechanisms.parts.alphabet import (
     outside_advice,
     projected,
 )
+from discreet.mechanisms.parameters import parameter
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog

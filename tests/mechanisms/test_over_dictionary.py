@@ -16,10 +16,10 @@ from discreet.log.events import EventLog
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.ddpm import DDPM
-from discreet.mechanisms.generative import State, Watch
-from discreet.mechanisms.one_hot import SIZE, OneHot
+from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.dictionary import Dictionary
+from discreet.mechanisms.generative.over_dictionary import SIZE, OverDictionary
 from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.mechanisms.travag import TraVaG
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -27,7 +27,7 @@ from discreet.privacy.renyi import pld_epsilon, rdp_epsilon
 from tests.composition import basic
 
 BOTH = [DDPM, TraVaG]
-QUICK: dict[type[OneHot], dict[str, Any]] = {
+QUICK: dict[type[OverDictionary], dict[str, Any]] = {
     DDPM: {"strides": 20, "steps": 8},
     TraVaG: {"steps": 8},
 }
@@ -36,7 +36,7 @@ needs_torch = pytest.mark.skipif(
 )
 
 
-def quick(kind: type[OneHot], **parameters: Any) -> OneHot:
+def quick(kind: type[OverDictionary], **parameters: Any) -> OverDictionary:
     return kind(**QUICK[kind] | parameters)
 
 
@@ -51,7 +51,9 @@ def some_log(**counts: int) -> EventLog:
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 2.0])
 @pytest.mark.parametrize("delta", [1e-6, 1e-4, 1e-2])
-def test_what_is_asked_for_is_accounted(kind: type[OneHot], epsilon: float, delta: float) -> None:
+def test_what_is_asked_for_is_accounted(
+    kind: type[OverDictionary], epsilon: float, delta: float
+) -> None:
     """The parts add up to the budget, and training costs its part by both accountants."""
     mechanism = kind(epsilon=epsilon, delta=delta)
     promise = mechanism.guarantee()
@@ -68,7 +70,7 @@ def test_what_is_asked_for_is_accounted(kind: type[OneHot], epsilon: float, delt
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_public_dictionary_is_named_as_such(kind: type[OneHot]) -> None:
+def test_a_public_dictionary_is_named_as_such(kind: type[OverDictionary]) -> None:
     promise = kind(dictionary=(("a", "b"), ("c",))).guarantee()
     assert promise.status == "proved"
     assert promise.conditions == ("the list of 2 variants that was given",)
@@ -92,7 +94,7 @@ def test_published_says_what_does_not_hold() -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_individuals_are_protected_by_their_share(kind: type[OneHot]) -> None:
+def test_individuals_are_protected_by_their_share(kind: type[OverDictionary]) -> None:
     promise = kind(cases_per_individual=3).guarantee()
     assert promise.holds is not None
     assert (promise.unit, promise.holds.epsilon) == ("individual", 1.0)
@@ -110,7 +112,9 @@ def test_individuals_are_protected_by_their_share(kind: type[OneHot]) -> None:
         {"steps": 0},
     ],
 )
-def test_senseless_parameters_are_refused(kind: type[OneHot], wrong: dict[str, Any]) -> None:
+def test_senseless_parameters_are_refused(
+    kind: type[OverDictionary], wrong: dict[str, Any]
+) -> None:
     with pytest.raises(ParameterError):
         kind(**wrong)
 
@@ -121,7 +125,7 @@ def test_strict_takes_no_microbatches() -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_dictionary_is_read_from_a_file(kind: type[OneHot], tmp_path: Path) -> None:
+def test_a_dictionary_is_read_from_a_file(kind: type[OverDictionary], tmp_path: Path) -> None:
     path = tmp_path / "variants.txt"
     path.write_text("a\tb\n\na\tb\tc\n", encoding="utf-8")
     assert kind(dictionary=str(path)).dictionary == (("a", "b"), ("a", "b", "c"))
@@ -129,7 +133,7 @@ def test_a_dictionary_is_read_from_a_file(kind: type[OneHot], tmp_path: Path) ->
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_without_torch_it_says_what_to_install(
-    kind: type[OneHot], monkeypatch: pytest.MonkeyPatch
+    kind: type[OverDictionary], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Building it and asking for its guarantee works; a release says what is missing."""
     find = importlib.util.find_spec
@@ -147,7 +151,7 @@ def test_without_torch_it_says_what_to_install(
 
 @needs_torch
 @pytest.mark.parametrize("kind", BOTH)
-def test_frequencies_are_learned(kind: type[OneHot]) -> None:
+def test_frequencies_are_learned(kind: type[OverDictionary]) -> None:
     """A log of four variants at a generous budget: frequencies within a few points."""
     log = some_log(ab=600, abc=300, b=90, xy=10)
     release = kind(epsilon=50.0, delta=1e-4).release(log)
@@ -177,7 +181,7 @@ def test_ddpm_learns_a_public_dictionary_from_nothing() -> None:
     [some_log(ab=1), some_log(abc=40), some_log(a=1, b=1, c=1), make_log([])],
     ids=["one case", "one variant", "all unique", "no case"],
 )
-def test_small_logs(kind: type[OneHot], fidelity: str, log: EventLog) -> None:
+def test_small_logs(kind: type[OverDictionary], fidelity: str, log: EventLog) -> None:
     release = quick(kind, fidelity=fidelity).release(log)
     known = log.variants.to_dict()
     assert set(release.artefact.to_dict()) <= set(known)
@@ -186,7 +190,7 @@ def test_small_logs(kind: type[OneHot], fidelity: str, log: EventLog) -> None:
 
 @needs_torch
 @pytest.mark.parametrize("kind", BOTH)
-def test_an_empty_dictionary_gives_an_empty_log(kind: type[OneHot]) -> None:
+def test_an_empty_dictionary_gives_an_empty_log(kind: type[OverDictionary]) -> None:
     log = make_log([Case((str(number),)) for number in range(200)])
     release = quick(kind, epsilon=0.1, delta=1e-11).release(log)
     assert len(release.artefact) == 0
@@ -195,7 +199,7 @@ def test_an_empty_dictionary_gives_an_empty_log(kind: type[OneHot]) -> None:
 @needs_torch
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("fidelity", ["strict", "published"])
-def test_a_seed_repeats_a_release(kind: type[OneHot], fidelity: str) -> None:
+def test_a_seed_repeats_a_release(kind: type[OverDictionary], fidelity: str) -> None:
     log = sample_log("hospital", cases=200, seed=1)
     mechanism = quick(kind, fidelity=fidelity, epsilon=4.0, delta=1e-3)
     first, second = (mechanism.release(log, insecure_seed=5) for _ in range(2))
@@ -206,7 +210,7 @@ def test_a_seed_repeats_a_release(kind: type[OneHot], fidelity: str) -> None:
 @needs_torch
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("cases", [0, 1, 500])
-def test_the_number_of_cases_may_be_given(kind: type[OneHot], cases: int) -> None:
+def test_the_number_of_cases_may_be_given(kind: type[OverDictionary], cases: int) -> None:
     mechanism = quick(kind, epsilon=5.0, cases=cases)
     assert mechanism.release(some_log(ab=300, b=80)).artefact.cases == cases
 
@@ -235,7 +239,7 @@ class Stopping(Watch):
 @pytest.mark.parametrize("fidelity", ["strict", "published"])
 @pytest.mark.parametrize("after", [1, 6, 12])
 def test_a_stopped_training_goes_on_to_the_planned_steps(
-    kind: type[OneHot], fidelity: str, after: int
+    kind: type[OverDictionary], fidelity: str, after: int
 ) -> None:
     log, source = some_log(ab=60, abc=40, b=30), Randomness.system()
     mechanism = quick(kind, fidelity=fidelity, epsilon=5.0)
@@ -256,7 +260,7 @@ def test_a_stopped_training_goes_on_to_the_planned_steps(
 
 @needs_torch
 @pytest.mark.parametrize("kind", BOTH)
-def test_what_a_model_holds_is_checked(kind: type[OneHot]) -> None:
+def test_what_a_model_holds_is_checked(kind: type[OverDictionary]) -> None:
     mechanism = quick(kind, epsilon=5.0)
     model = mechanism._train(some_log(ab=60, abc=40), Randomness.system(), Watch())
     mechanism._check_model(model)
@@ -276,7 +280,7 @@ def test_what_a_model_holds_is_checked(kind: type[OneHot]) -> None:
 
 @needs_torch
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_model_tells_nothing_else(kind: type[OneHot]) -> None:
+def test_a_model_tells_nothing_else(kind: type[OverDictionary]) -> None:
     """Facts are the dictionary, noisy numbers and the start; no true count, no loss."""
     log = some_log(ab=600, abc=300, q=1)
     model = quick(kind, delta=1e-9)._train(log, Randomness.system(), Watch())
@@ -287,11 +291,11 @@ def test_a_model_tells_nothing_else(kind: type[OneHot]) -> None:
 
 @needs_torch
 @pytest.mark.parametrize("kind", BOTH)
-def test_neighbours_do_the_same_to_the_weights_but_for_one_case(kind: type[OneHot]) -> None:
+def test_neighbours_do_the_same_to_the_weights_but_for_one_case(kind: type[OverDictionary]) -> None:
     """With equal randomness one more case moves a step's exact sum by the bound at most."""
     import torch
 
-    from discreet.training.sgd import PrivateSteps
+    from discreet.dpsgd.sgd import PrivateSteps
 
     mechanism = quick(kind, dictionary=(("a",), ("b",)), epsilon=1e5, sampling_rate=1.0, steps=1)
     sums: list[list[torch.Tensor]] = []
@@ -308,7 +312,7 @@ def test_neighbours_do_the_same_to_the_weights_but_for_one_case(kind: type[OneHo
             facts = mechanism._begin(Variants.from_counts([(("a",), 9)]), Randomness.seeded(3))
             facts |= {"trained_on": 10, "start": [3.0, 3.0, 4.0]}
             mechanism._fit(np.array(counts), facts, Randomness.seeded(4), Watch(), None)
-        from discreet.training.clipping import grid_bound
+        from discreet.dpsgd.clipping import grid_bound
 
         plan = next(plan for name, plan in mechanism.plans.items() if name != SIZE)
         bounds.append(grid_bound(plan.noise_multiplier))
@@ -338,7 +342,7 @@ def test_every_case_has_one_column() -> None:
 
 @needs_torch
 @pytest.mark.parametrize("kind", BOTH)
-def test_canaries_tell_published_from_strict(kind: type[OneHot]) -> None:
+def test_canaries_tell_published_from_strict(kind: type[OverDictionary]) -> None:
     """A coin for each of 256 unusual cases: published shows which came in, strict does not."""
     from discreet.audits.measuring import audit_pair
     from discreet.audits.neighbours import pair

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from discreet.log.variants import Variants
@@ -58,6 +59,17 @@ def require_torch(name: str) -> None:
             "pip install 'discreet[generative]' "
             "(for processors alone add --extra-index-url https://download.pytorch.org/whl/cpu)"
         )
+
+
+def check_shapes(
+    tensors: Mapping[str, npt.NDArray[Any]], shapes: Mapping[str, tuple[int, ...]]
+) -> None:
+    """Raise unless the tensors are exactly these, in single precision."""
+    found = {name: tensor.shape for name, tensor in tensors.items()}
+    if found != dict(shapes):
+        raise ValueError(f"expected tensors {dict(shapes)}, found {found}")
+    if any(tensor.dtype != np.float32 for tensor in tensors.values()):
+        raise ValueError("its tensors are not of single precision")
 
 
 @dataclass(frozen=True, kw_only=True)

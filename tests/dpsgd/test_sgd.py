@@ -10,10 +10,10 @@ from scipy import stats
 
 torch = pytest.importorskip("torch", reason="needs the extra generative")
 
+from discreet.dpsgd.sgd import PrivateSteps, Recorder, fresh_weights  # noqa: E402
 from discreet.privacy.randomness import Randomness  # noqa: E402
 from discreet.privacy.renyi import TrainingPlan  # noqa: E402
 from discreet.privacy.steps import SampledGaussian  # noqa: E402
-from discreet.training.sgd import PrivateSteps, Recorder, fresh_weights  # noqa: E402
 
 
 def steps(

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.mechanisms.parts.prefix_growth import DROPPED, HARMFUL, HARMLESS
-from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
-from discreet.mechanisms.parts.rules import Rules, Violations
+from discreet.mechanisms.blocks.prefix_growth import DROPPED, HARMFUL, HARMLESS
+from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
+from discreet.mechanisms.blocks.rules import Rules, Violations
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.noise import geometric
 from discreet.privacy.randomness import Randomness

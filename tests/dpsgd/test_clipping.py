@@ -8,14 +8,14 @@ torch = pytest.importorskip("torch", reason="needs the extra generative")
 
 from torch import Tensor, nn  # noqa: E402
 
-from discreet.training.clipping import (  # noqa: E402
+from discreet.dpsgd.clipping import (  # noqa: E402
     Factors,
     clipped_sum,
     exact_sum,
     grid_bound,
     squared_norms,
 )
-from discreet.training.sgd import Recorder  # noqa: E402
+from discreet.dpsgd.sgd import Recorder  # noqa: E402
 
 BOUND = 1 << 16
 

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.parts.alphabet import (
+from discreet.mechanisms.blocks.alphabet import (
     FROM_LOG,
     alphabet_status,
     checked_alphabet,
@@ -16,6 +15,7 @@ from discreet.mechanisms.parts.alphabet import (
     projected,
     read_alphabet,
 )
+from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 
 SEQUENCES = st.lists(st.sampled_from("abcxyz"), min_size=1, max_size=6).map(tuple)

@@ -9,6 +9,14 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra generative")
 
+from discreet.dpsgd.clipping import (  # noqa: E402
+    Factors,
+    clipped_sum,
+    exact_sum,
+    grid_bound,
+    squared_norms,
+)
+from discreet.dpsgd.sgd import Recorder, fresh_weights  # noqa: E402
 from discreet.mechanisms.ddpm.diffusion import network, odds  # noqa: E402
 from discreet.mechanisms.ddpm.mechanism import layer_sizes  # noqa: E402
 from discreet.mechanisms.travag.mechanism import (  # noqa: E402
@@ -18,14 +26,6 @@ from discreet.mechanisms.travag.mechanism import (  # noqa: E402
 )
 from discreet.mechanisms.travag.networks import decode, discriminate  # noqa: E402
 from discreet.privacy.randomness import Randomness  # noqa: E402
-from discreet.training.clipping import (  # noqa: E402
-    Factors,
-    clipped_sum,
-    exact_sum,
-    grid_bound,
-    squared_norms,
-)
-from discreet.training.sgd import Recorder, fresh_weights  # noqa: E402
 
 COLUMNS, CASES = 30, 12
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts.rules import Rules, eventually_follows, first_and_last
+from discreet.mechanisms.blocks.rules import Rules, eventually_follows, first_and_last
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Step, least_noise
 

@@ -15,11 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.log.events import EventLog
-from discreet.log.samples import sample_log
-from discreet.mechanisms.generative import State
-from discreet.mechanisms.sequence import Sequence
-from discreet.training.checkpoint import (
+from discreet.generative.checkpoint import (
     Checkpoint,
     CheckpointError,
     Keeper,
@@ -29,8 +25,12 @@ from discreet.training.checkpoint import (
     checkpoint_path,
     identity,
 )
-from discreet.training.run import Training
-from discreet.training.tensors import pack, unpack
+from discreet.generative.run import Training
+from discreet.generative.tensors import pack, unpack
+from discreet.log.events import EventLog
+from discreet.log.samples import sample_log
+from discreet.mechanisms.generative.base import State
+from discreet.mechanisms.sequence import Sequence
 
 pytest.importorskip("torch", reason="the extra generative is missing")
 

@@ -10,12 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.mechanisms.base import Mechanism, kept_cases
-from discreet.mechanisms.generative import Generative, require_torch
-from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.registry import mechanism as named
-from discreet.privacy.randomness import Randomness
-from discreet.training.checkpoint import (
+from discreet.generative.checkpoint import (
     EVERY,
     Checkpoint,
     CheckpointError,
@@ -27,7 +22,12 @@ from discreet.training.checkpoint import (
     checkpoint_path,
     identity,
 )
-from discreet.training.model import TrainedModel
+from discreet.generative.model import TrainedModel
+from discreet.mechanisms.base import Mechanism, kept_cases
+from discreet.mechanisms.generative.base import Generative, require_torch
+from discreet.mechanisms.parameters import ParameterError
+from discreet.mechanisms.registry import mechanism as named
+from discreet.privacy.randomness import Randomness
 
 if TYPE_CHECKING:
     from discreet.certificate import Certificate

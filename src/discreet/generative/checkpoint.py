@@ -33,10 +33,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.generative.tensors import TensorError, pack, unpack
 from discreet.log.errors import LogError
 from discreet.log.files import atomic_write, readable
-from discreet.mechanisms.generative import Generative, State, Watch
-from discreet.training.tensors import TensorError, pack, unpack
+from discreet.mechanisms.generative.base import Generative, State, Watch
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts import prefix_growth, prefix_tree
-from discreet.mechanisms.parts.prefix_growth import (
+from discreet.mechanisms.blocks import prefix_growth, prefix_tree
+from discreet.mechanisms.blocks.prefix_growth import (
     Plain,
     grow_by_levels,
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree, round_to_total
+from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree, round_to_total
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

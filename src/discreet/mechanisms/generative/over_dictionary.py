@@ -13,14 +13,14 @@ from discreet.arrays import Integers
 from discreet.log.errors import LogError
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity
-from discreet.mechanisms.generative import Generative, State, Watch
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.dictionary import (
+from discreet.mechanisms.generative.base import Generative, State, Watch
+from discreet.mechanisms.generative.dictionary import (
     MOST_COLUMNS,
     Dictionary,
     checked_dictionary,
     dictionary_parameter,
 )
+from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, Selection
 from discreet.privacy.randomness import Randomness
@@ -47,7 +47,7 @@ SIZE_SHARE = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneHot(Generative):
+class OverDictionary(Generative):
     """Learns how often each column of a dictionary of variants occurs.
 
     strict, neighbours one case more or less. The dictionary is public, or found by partition
@@ -60,7 +60,7 @@ class OneHot(Generative):
     of the gradients (noisy number of cases times the sampling rate), the widths, rates and the
     starting point, which is made of the selection's own noisy counts.
 
-    The sum of the bounded gradients is exact (`training/clipping.py`), and a case's part is a
+    The sum of the bounded gradients is exact (`dpsgd/clipping.py`), and a case's part is a
     function of its column and of public randomness alone: every column's gradient is computed at
     every step, whether a case has it or not, and weighted by how many sampled cases do.
     """

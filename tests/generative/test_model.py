@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.certificate import CertificateError, check_certificate
+from discreet.certificate import CertificateError
+from discreet.generative.model import ModelError, TrainedModel, load_model
+from discreet.generative.run import train
+from discreet.generative.tensors import pack, unpack
 from discreet.log.samples import sample_log
-from discreet.mechanisms.generative import State
+from discreet.mechanisms.generative.base import State
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.sequence import Sequence
-from discreet.training.model import ModelError, TrainedModel, load_model
-from discreet.training.run import train
-from discreet.training.tensors import pack, unpack
+from discreet.verification import check_certificate
 
 pytest.importorskip("torch", reason="the extra generative is missing")
 

@@ -20,11 +20,11 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
+from discreet.dpsgd.clipping import Factors, exact_sum, grid_bound
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
 from discreet.privacy.transcript import note, noted
-from discreet.training.clipping import Factors, exact_sum, grid_bound
 
 Weights = dict[str, Tensor]
 """Linear maps by name, out × (in + 1), the bias last."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.training.tensors import TensorError, pack, unpack
+from discreet.generative.tensors import TensorError, pack, unpack
 
 ARRAYS = {
     "b": np.arange(6, dtype=np.float32).reshape(2, 3),

@@ -7,27 +7,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-import numpy as np
-
-from discreet.certificate import (
-    Certificate,
-    CertificateError,
-    LedgerUse,
-    follows_from_parameters,
-)
+from discreet.certificate import Certificate, CertificateError, LedgerUse
+from discreet.generative.tensors import Arrays, TensorError, pack, unpack, unpack_header
 from discreet.log.errors import LogError
 from discreet.log.files import atomic_write, readable
 from discreet.log.variants import Variants
+from discreet.mechanisms.certified import follows_from_parameters
+from discreet.mechanisms.generative.base import Generative, State, require_torch
 from discreet.mechanisms.parameters import ParameterError
+from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
 from discreet.release import Release, check_target
-from discreet.training.tensors import Arrays, TensorError, pack, unpack, unpack_header
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.generative import Generative, State
 
 SUFFIX = ".discreet"
 FORMAT = "discreet model 1"
@@ -60,8 +53,6 @@ class TrainedModel:
 
     def sample(self, cases: int, source: Randomness) -> Variants:
         """So many fresh cases."""
-        from discreet.mechanisms.generative import require_torch
-
         if not 0 <= cases <= MOST_CASES:
             raise ParameterError(f"cases must be between 0 and {MOST_CASES:,}, not {cases:,}")
         try:
@@ -113,8 +104,6 @@ class TrainedModel:
     @classmethod
     def load(cls, path: str | Path) -> TrainedModel:
         """Read a model; one that is damaged, tampered with or of unknown making is refused."""
-        from discreet.mechanisms.generative import State
-
         path = Path(path)
         certificate, tensors, metadata = _read(path)
         if certificate.content_sha256 != _digest(tensors, metadata):
@@ -159,15 +148,6 @@ def model_certificate(path: Path) -> tuple[Certificate, str]:
     return certificate, _digest(tensors, metadata)
 
 
-def check_shapes(tensors: Arrays, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise unless the tensors are exactly these, in single precision."""
-    found = {name: tensor.shape for name, tensor in tensors.items()}
-    if found != dict(shapes):
-        raise ValueError(f"expected tensors {dict(shapes)}, found {found}")
-    if any(tensor.dtype != np.float32 for tensor in tensors.values()):
-        raise ValueError("its tensors are not of single precision")
-
-
 def _digest(tensors: Arrays, metadata: Mapping[str, str]) -> str:
     kept = {key: value for key, value in metadata.items() if key != "certificate"}
     return hashlib.sha256(pack(tensors, kept)).hexdigest()
@@ -201,9 +181,6 @@ def _facts(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _mechanism(path: Path, certificate: Certificate) -> Generative:
-    from discreet.mechanisms.generative import Generative
-    from discreet.mechanisms.registry import mechanism
-
     try:
         built = mechanism(certificate.mechanism, **certificate.parameters)
     except (ValueError, TypeError) as error:

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.arrays import Booleans, Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
+from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace

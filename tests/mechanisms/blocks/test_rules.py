@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.parts.learned_rules import _first_distinct, learned_rules
-from discreet.mechanisms.parts.nudge import harm_drawn, let_in
-from discreet.mechanisms.parts.rules import (
+from discreet.mechanisms.blocks.learned_rules import _first_distinct, learned_rules
+from discreet.mechanisms.blocks.nudge import harm_drawn, let_in
+from discreet.mechanisms.blocks.rules import (
     KINDS,
     Rules,
     Violations,
@@ -18,6 +17,7 @@ from discreet.mechanisms.parts.rules import (
     eventually_follows,
     read_rules,
 )
+from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import laplace_or_gaussian
