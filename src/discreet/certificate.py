@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet._version import __version__
+from discreet.errors import DiscreetError
 from discreet.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class Certificate:
         return text.encode() + b"\n"
 
 
-class CertificateError(ValueError):
+class CertificateError(DiscreetError, ValueError):
     """No certificate where one was expected, or one that cannot be read."""
 
 

@@ -10,7 +10,7 @@ from discreet.certificate import Certificate, Finding, check_certificate
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
-    from discreet.release import Release
+    from discreet.releases import Release
 
 SEEDED = "the noise is not that of a guessable seed"
 
@@ -56,7 +56,7 @@ def _digests(release: Release) -> list[str]:
     import hashlib
 
     from discreet.log.digest import content_digest
-    from discreet.release import Document, render
+    from discreet.releases import Document, render
 
     if isinstance(release.artefact, Document):
         texts = [render(release.artefact, suffix) for suffix in release.artefact.suffixes]

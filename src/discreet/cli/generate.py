@@ -42,7 +42,7 @@ def generate(
       discreet generate model.discreet -o drawn.xes
       discreet generate model.discreet --cases 10000 -o drawn.csv.gz
     """
-    from discreet.release import check_target
+    from discreet.releases import check_target
     from discreet.training.model import load_model
 
     check_target(output)

@@ -68,7 +68,7 @@ def train(
     """
     from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.release import check_target
+    from discreet.releases import check_target
     from discreet.training.checkpoint import StoppedError, checkpoint_path
     from discreet.training.model import SUFFIX
     from discreet.training.run import trainable

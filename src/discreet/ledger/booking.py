@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
     from discreet.mechanisms.generative import Generative
-    from discreet.release import Release
+    from discreet.releases import Release
     from discreet.training.checkpoint import Payment
     from discreet.training.model import TrainedModel
     from discreet.training.run import Show

@@ -23,7 +23,7 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
-from discreet.release import Release, check_target
+from discreet.releases import Release, check_target
 from discreet.training.tensors import Arrays, TensorError, pack, unpack, unpack_header
 
 if TYPE_CHECKING:
