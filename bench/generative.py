@@ -24,6 +24,7 @@ from discreet.mechanisms.ddpm.training import published_steps
 from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
+from discreet.privacy.steps import SampledGaussian
 from discreet.training.sgd import PrivateSteps, fresh_weights
 
 RATES = (Fraction(1, 4), Fraction(1, 16), Fraction(1, 2))
@@ -56,7 +57,7 @@ def ours(counts: np.ndarray, width: int, rate: Fraction) -> Callable[[], None]:
     def epoch() -> None:
         steps = PrivateSteps(
             weights,
-            TrainingPlan(rate, round(1 / rate), NOISE),
+            SampledGaussian("training", TrainingPlan(rate, round(1 / rate), NOISE)),
             clip=1.0,
             expected_cases=float(counts.sum() * rate),
             optimiser=partial(torch.optim.Adam, lr=0.005),

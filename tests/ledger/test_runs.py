@@ -62,11 +62,12 @@ def test_a_copy_cannot_go_on_after_the_original_has(town: Ledger) -> None:
     with pytest.raises(RefusedError, match="gone on elsewhere"):
         copy.resumed(first, "a")
     run.finished("b", "model")
-    for act in (
+    refused: tuple[Callable[[], object], ...] = (
         lambda: copy.resumed(first, "a"),
         lambda: copy.kept("a", "c"),
         lambda: copy.finished("a", "other"),
-    ):
+    )
+    for act in refused:
         with pytest.raises(RefusedError, match="gone on elsewhere"):
             act()
 

@@ -23,7 +23,7 @@ GERMAN = (
     "Fallnummer;Schritt;Zeitpunkt;Patient;Kosten\n"
     "1;Prüfung;02.03.2024 10:00;p1;12,50\n1;Entlassung;03.03.2024;p1;\n2;Prüfung;04.03.2024;p1;3\n"
 )
-ROLES = {"case": "Fallnummer", "activity": "Schritt", "timestamp": "Zeitpunkt"}
+ROLES: dict[str, Any] = {"case": "Fallnummer", "activity": "Schritt", "timestamp": "Zeitpunkt"}
 
 
 def german(log: EventLog) -> None:
@@ -161,7 +161,7 @@ def test_incomplete_traces(tmp_path: Path, engine: Any) -> None:
 def test_mapping(tmp_path: Path) -> None:
     path, kept = tmp_path / "log.csv", tmp_path / "hospital.toml"
     path.write_bytes(GERMAN.encode("latin-1"))
-    options = {
+    options: dict[str, Any] = {
         **ROLES,
         "individual": "Patient",
         "types": "Kosten:number",

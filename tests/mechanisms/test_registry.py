@@ -76,9 +76,15 @@ def test_a_third_party_registers_through_an_entry_point(tmp_path: Path) -> None:
     assert "✓ the guarantee follows" in discreet("certificate", "out.csv")
 
 
-@pytest.mark.parametrize("cases", [99, 10_000])
 @pytest.mark.parametrize("delta", [1e-12, 1e-300])
-@pytest.mark.parametrize("name", ["df-laplace", "dpim", "laplace", "sacofa", "travas", "utravas"])
+@pytest.mark.parametrize(
+    ("name", "cases"),
+    [
+        *((name, 10_000) for name in ("df-laplace", "dpim", "laplace", "travas", "utravas")),
+        ("df-laplace", 99),
+        ("dpim", 99),
+    ],
+)
 def test_a_budget_too_small_is_refused_before_anything_is_booked(
     name: str, delta: float, cases: int, tmp_path: Path
 ) -> None:

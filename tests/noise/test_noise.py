@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from discreet.arrays import Floats, Integers
 from discreet.privacy.noise import (
     CHUNK,
     TABLE_BITS,
@@ -38,9 +39,8 @@ from discreet.privacy.noise import (
     short_words,
     truncated_laplace,
 )
-from discreet.privacy.randomness import Integers, Randomness, Words
+from discreet.privacy.randomness import Randomness, Words
 
-Floats = npt.NDArray[np.float64]
 FALSE_ALARM = 1e-9
 DRAWS = 400_000
 SYSTEM = Randomness.system()

@@ -7,6 +7,7 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from discreet.log.errors import LogError, option
@@ -32,7 +33,7 @@ def read_delimited(path: Path, delimiter: str | None = None, encoding: str | Non
     if said is not None:
         data = data[said.end() :]
     mark = delimiter or (said[1].decode("ascii", "replace") if said else _delimiter(data))
-    bare = _unquoted(data, mark, path.name)
+    separators = _separators(data, mark, path.name)
     try:
         table = pl.read_csv(data, separator=mark, infer_schema=False, truncate_ragged_lines=False)
     except (pl.exceptions.PolarsError, ValueError) as error:
@@ -47,7 +48,7 @@ def read_delimited(path: Path, delimiter: str | None = None, encoding: str | Non
     names = _header(data, mark)
     if len(names) == len(set(names)) == table.width:
         table.columns = names
-    if bare.count(mark.encode()) != (table.width - 1) * (table.height + 1):
+    if separators != (table.width - 1) * (table.height + 1):
         _check_rows(data, mark, path.name)
     return Source(path.name, table, below_header).without_blanks()
 
@@ -104,27 +105,30 @@ def _header(data: bytes, mark: str) -> list[str]:
         return []
 
 
-def _unquoted(data: bytes, mark: str, name: str) -> bytes:
-    """The file with quoted fields emptied, line by line as before.
+def _separators(data: bytes, mark: str, name: str) -> int:
+    """How many separators stand outside quotes.
 
     Quotes that neither enclose a field nor are doubled within one are refused: readers differ in
     what they mean, and some let them join lines of different cases.
     """
     if b'"' not in data:
-        return data
-    edge = re.escape(mark.encode())
-    field = rb'(?:(?<![^%b\n])|(?<=^\xef\xbb\xbf))"(?:[^"]++|"")*+"(?=%b|\r?\n|\r?\Z)' % (
-        edge,
-        edge,
-    )
-    rest = re.sub(field, lambda found: b"\n" * found[0].count(b"\n"), data)
-    stray = rest.find(b'"')
-    if stray >= 0:
+        return data.count(mark.encode())
+    begin = len(_BOM) if data.startswith(_BOM) else 0
+    text = np.frombuffer(data, dtype=np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    opening, closing = quotes[::2], quotes[1::2]
+    before = text[np.maximum(opening - 1, 0)]
+    after = text[np.minimum(closing + 1, len(text) - 1)]
+    opens = (opening == begin) | np.isin(before, [ord(mark), ord("\n"), ord('"')])
+    closes = (closing == len(text) - 1) | np.isin(after, [ord(c) for c in (mark, *'\r\n"')])
+    stray = [*opening[~opens][:1], *closing[~closes][:1], *opening[len(closing) :]]
+    if stray:
         raise LogError(
-            f"{name}, line {_line(rest, stray)}: a quote inside a field, or one that is not "
-            'closed; put the whole field in quotes and double the quotes in it, as in "5"" pipe"'
+            f"{name}, line {_line(data, int(min(stray)))}: a quote inside a field, or one that is "
+            'not closed; put the whole field in quotes and double the quotes in it: "5"" pipe"'
         )
-    return rest
+    marks = np.flatnonzero(text == ord(mark))
+    return int(np.count_nonzero(np.searchsorted(quotes, marks) % 2 == 0))
 
 
 def _check_rows(data: bytes, mark: str, name: str) -> None:

@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -98,6 +98,20 @@ class Step(ABC):
         if not isinstance(step, kind):
             raise KeyError(f"the step {name!r} is a {type(step).__name__}, not a {kind.__name__}")
         return step
+
+    def mapped(self, change: Callable[[Step], Step | None]) -> Step:
+        """The tree with every step for which `change` gives another one replaced by that."""
+        other = change(self)
+        if other is not None:
+            return other
+        changed: dict[str, Any] = {}
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if isinstance(value, Step):
+                changed[entry.name] = value.mapped(change)
+            elif isinstance(value, tuple) and value and isinstance(value[0], Step):
+                changed[entry.name] = tuple(step.mapped(change) for step in value)
+        return replace(self, **changed) if changed else self
 
     def stated(self) -> Part:
         """What the certificate says of it and of the steps below."""

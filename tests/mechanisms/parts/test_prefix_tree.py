@@ -31,7 +31,7 @@ LOGS = st.dictionaries(
 )
 
 
-def grown(log: dict[tuple[str, ...], int], depth: int) -> tuple[NoisyPrefixTree, list[dict]]:
+def grown(log: Log, depth: int) -> tuple[NoisyPrefixTree, list[Log]]:
     """A tree that keeps what occurs, and its raw counts by prefix and level."""
     tree = NoisyPrefixTree(Variants.from_counts(log))
     seen = []
@@ -106,7 +106,7 @@ def test_huge_budgets_give_back_the_log(log: Log, form: str, depth: int) -> None
     else:
         splits, leaves = Laplace("splits", 5000 * 2 / 3), Laplace("leaves", 5000 / 3)
         tree = grow_privtree(variants, depth, splits, leaves, Plain(), source)
-    expected: Counter = Counter()
+    expected: Counter[tuple[str, ...]] = Counter()
     for sequence, count in log.items():
         expected[sequence[:depth]] += count
     released = tree.variants(tree.settled(depth)).to_dict()
