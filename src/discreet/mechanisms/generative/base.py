@@ -73,7 +73,7 @@ def check_shapes(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generative(Mechanism):
+class Generative(Mechanism[Variants]):
     """A model trained under the budget; whatever is generated from it afterwards is free."""
 
     delta: float = delta_parameter()
