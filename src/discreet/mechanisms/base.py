@@ -245,7 +245,7 @@ def bound_individuals(log: EventLog, cases: int, source: Randomness) -> EventLog
 
 
 def kept_cases(log: EventLog, cases: int, source: Randomness) -> Integers:
-    """Which cases are kept if each individual may have so many, chosen uniformly at random.
+    """Which cases are kept if each individual may have only a few, chosen uniformly at random.
 
     The choice for one individual reads nothing of the others: a random order of all cases,
     then the first few of each individual.

@@ -60,7 +60,7 @@ class SaPa(FollowsMechanism[Variants]):
     returns: ClassVar[str] = "variants"
 
     max_distance: int = parameter(
-        1, "pairs are near if one follows the other within so many steps", low=1, high=20
+        1, "pairs are near if one follows the other within this many steps", low=1, high=20
     )
     playout: Literal["auto", "balanced", "backtracking"] = parameter(
         "auto",

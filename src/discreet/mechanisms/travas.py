@@ -235,7 +235,7 @@ def _candidate(runs: int) -> str:
 
 
 def _runs(name: str, budget: Budget, runs: int, each: str) -> Sequential:
-    """So many equal TraVaS runs that together cost the budget."""
+    """Equal TraVaS runs that together cost the budget."""
     part = budget.share(1 / runs)
     selection = TruncatedSelection(min(part.epsilon, LARGEST_EPSILON), part.delta)
     return Sequential(name, tuple(Selecting(f"{each} {i + 1}", selection) for i in range(runs)))

@@ -260,6 +260,11 @@ class DPIM(Mechanism[TreeDocument]):
         )
         return tuple(notes)
 
+    def _prepare(self) -> None:
+        super()._prepare()
+        if not self.sampled:
+            pair_noise(self._tree, self.max_pairs)
+
     def advice(self, log: EventLog) -> list[str]:
         """Also what lies outside the alphabet."""
         return super().advice(log) + outside_advice(log.variants, self._labels)

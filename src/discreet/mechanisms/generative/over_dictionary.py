@@ -122,13 +122,13 @@ class OverDictionary(Generative):
         watch: Watch,
         saved: State | None,
     ) -> State:
-        """Train on so many cases of each column."""
+        """Train on these numbers of cases per column."""
 
     @abstractmethod
     def _columns_of(
         self, model: State, columns: Dictionary, cases: int, source: Randomness
     ) -> Integers:
-        """The columns of so many cases drawn from a trained model."""
+        """The columns of cases drawn from a trained model."""
 
     def _generate(self, model: State, cases: int, source: Randomness) -> Variants:
         columns = Dictionary.from_facts(model.facts)
