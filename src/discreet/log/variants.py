@@ -89,7 +89,7 @@ class Variants:
             return cls.empty(activities), variant_of
         source = np.concatenate(first)
         variants = _gather(activities, codes, offsets, source, np.concatenate(counts))
-        order = variants._canonical_order()
+        order = variants.canonical_order()
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         return variants.take(order), rank[variant_of]
@@ -148,9 +148,10 @@ class Variants:
         recode[used] = np.arange(len(used), dtype=np.int32)
         labels = tuple(self.activities[c] for c in used)
         fresh = Variants(labels, recode[self.codes], self.offsets, self.counts)
-        return fresh.take(fresh._canonical_order())
+        return fresh.take(fresh.canonical_order())
 
-    def _canonical_order(self) -> npt.NDArray[np.int64]:
+    def canonical_order(self) -> npt.NDArray[np.int64]:
+        """The order of the sequences by their codes, shorter first where one begins another."""
         wide = self.codes.astype(">u4").tobytes()
         bounds = (4 * self.offsets).tolist()
         keys = [wide[a:b] for a, b in pairwise(bounds)]
