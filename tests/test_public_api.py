@@ -42,7 +42,7 @@ EXPORTED = {
 
 
 def test_exported_names() -> None:
-    assert set(discreet.__all__) == EXPORTED
+    assert set(vars(discreet)["__all__"]) == EXPORTED
     assert set(dir(discreet)) == EXPORTED
     for name in EXPORTED:
         assert getattr(discreet, name) is not None

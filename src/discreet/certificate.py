@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from discreet._version import __version__
+from discreet.errors import DiscreetError
 from discreet.log.attributes import Attribute
 from discreet.privacy.guarantee import Guarantee
 
@@ -126,7 +127,7 @@ class Certificate:
         return text.encode() + b"\n"
 
 
-class CertificateError(ValueError):
+class CertificateError(DiscreetError, ValueError):
     """No certificate where one was expected, or one that cannot be read."""
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.generative.checkpoint import CheckpointError, Progress, StoppedError, checkpoint_path
-from discreet.generative.run import Training
+from discreet.generative.run import Show, Training
 from discreet.ledger import Ledger, LedgerError, booking_for
 from discreet.mechanisms.sequence import Sequence
 from discreet.privacy.guarantee import Budget
@@ -30,7 +30,7 @@ def small() -> Sequence:
     return Sequence(max_length=4, steps=STEPS, alphabet="from-log")
 
 
-def stop_at(step: int) -> discreet.generative.run.Show:
+def stop_at(step: int) -> Show:
     def show(progress: Progress) -> None:
         if progress.done == step:
             os.kill(os.getpid(), signal.SIGTERM)

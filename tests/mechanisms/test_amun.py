@@ -36,12 +36,12 @@ from discreet.mechanisms.amun.starts import DEPTH, Halving, Starts, cost
 from discreet.mechanisms.amun.strict import relations_of, steps_of
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
-from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import OptimalSelection
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Selecting, Sequential
 from discreet.verification import check_certificate
+from tests.composition import basic
 from tests.mechanisms.test_amun_published import log_of, variant_set
 
 HOSPITAL = sample_log("hospital", cases=3000, seed=1)

@@ -25,12 +25,12 @@ from discreet.mechanisms.parameters import ParameterError
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, flower, sequence
-from discreet.privacy.accounting import basic, zcdp
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, noise_of
 from discreet.verification import check_certificate
+from tests.composition import basic, zcdp
 from tests.conftest import read_once
 
 SHARES = (0.65, 0.25, 0.1)
@@ -272,6 +272,7 @@ class TestRelease:
         tree = (
             DPIM(epsilon=10_000, alphabet=tuple("RHMSDXYZ")).release(events(TABLE_1)).artefact.tree
         )
+        assert tree is not None
         assert set(tree.labels) == set("RHMSD")  # thresholds of 16 deviations: 56 pairs, e⁻²²·⁶
         empty = EventLog.from_table(
             pl.DataFrame({"case:concept:name": [], "concept:name": []}, strict=False).cast(
@@ -425,6 +426,7 @@ class TestRealLogs:
     def test_at_epsilon_one_strict_beats_the_control(self, name: str, real_logs: Path) -> None:
         log = read_once(real_logs / f"{name}.xes.gz")
         release = DPIM(epsilon=1, alphabet=log.activities).release(log, insecure_seed=1)
+        assert release.artefact.tree is not None
         result = replay(release.artefact.tree, log.variants)
         control = replay(flower(log.activities), log.variants)
         assert result.fitness >= 0.9
@@ -447,7 +449,9 @@ class TestRealLogs:
     ) -> None:
         log = read_log(real_logs / f"{name}.xes.gz", classifier=classifier)  # type: ignore[arg-type]
         mechanism = DPIM(epsilon=100_000, alphabet=log.activities)
-        mined = replay(mechanism.release(log).artefact.tree, log.variants)
+        tree = mechanism.release(log).artefact.tree
+        assert tree is not None
+        mined = replay(tree, log.variants)
         plain = replay(inductive_miner(log.variants), log.variants)
         assert mined.fitness == pytest.approx(plain.fitness, abs=0.1)
         assert mined.precision == pytest.approx(plain.precision, abs=0.1)

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,7 +125,7 @@ def test_audit_an_activity_of_one_case_appears_no_more_often_than_delta(
     delta, runs = 0.05, 250
     for epsilon in (0.5, 3.0):
         mechanism = HeadTail(epsilon=epsilon, delta=delta)
-        drawn = cast("Iterator[Variants]", mechanism._draw_many(log, runs, source))
+        drawn = mechanism._draw_many(log, runs, source)
         leaks = sum("secret" in labels(found) for found in drawn)
         # Chernoff: more than this has probability below 1e-6 if the rate is δ.
         assert leaks < delta * runs + np.sqrt(3 * delta * runs * np.log(1e6))
@@ -143,7 +142,7 @@ def test_audit_no_event_of_a_neighbouring_pair_contradicts_epsilon(
     mechanism = HeadTail(epsilon=epsilon, delta=delta, alphabet=("a", "b", "c"))
     seen = np.zeros((2, 3))
     for side, log in enumerate(neighbours):
-        drawn = cast("Iterator[Variants]", mechanism._draw_many(log, runs, Randomness.system()))
+        drawn = mechanism._draw_many(log, runs, Randomness.system())
         for found in drawn:
             count = found.to_dict().get(("a", "c"), 0)
             seen[side] += [count > 0, count > 5, found.cases > 12]

@@ -21,10 +21,10 @@ from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import SIZE, OverDictionary
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travag import TraVaG
-from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import pld_epsilon, rdp_epsilon
+from tests.composition import basic
 
 BOTH = [DDPM, TraVaG]
 QUICK: dict[type[OverDictionary], dict[str, Any]] = {

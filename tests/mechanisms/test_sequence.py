@@ -25,11 +25,11 @@ from discreet.mechanisms.sequence import Sequence
 from discreet.mechanisms.sequence.mechanism import ACTIVITIES, SIZE
 from discreet.mechanisms.sequence.reading import PER_CASE, UNDISCLOSED, Finding, seen_through
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
-from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan, pld_epsilon, rdp_epsilon
 from discreet.privacy.steps import SampledGaussian
+from tests.composition import basic
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
 

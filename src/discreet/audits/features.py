@@ -16,7 +16,7 @@ from discreet.arrays import Floats
 from discreet.audits.neighbours import Pair, Trace, arrow
 from discreet.log.events import TIME, EventLog
 from discreet.log.variants import Variants
-from discreet.release import Artefact, Document
+from discreet.releases import Artefact, Document
 
 MOST = 60
 """So many features of each sort at most."""

@@ -12,7 +12,7 @@ from discreet.arrays import Floats
 from discreet.audits.features import Features
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.randomness import Randomness
-from discreet.release import Artefact
+from discreet.releases import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog

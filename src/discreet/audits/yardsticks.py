@@ -47,7 +47,7 @@ class Figures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyCount(Mechanism):
+class NoisyCount(Mechanism[Figures]):
     """The number of cases with integer noise."""
 
     paper: ClassVar[str] = "C. Canonne, G. Kamath, T. Steinke: The Discrete Gaussian. NeurIPS 2020"

@@ -43,7 +43,7 @@ def generate(
       discreet generate model.discreet --cases 10000 -o drawn.csv.gz
     """
     from discreet.generative.model import load_model
-    from discreet.release import check_target
+    from discreet.releases import check_target
 
     check_target(output)
     with stage(f"reading {model.name}"):

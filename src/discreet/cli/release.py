@@ -58,7 +58,7 @@ def release(
     """
     from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.release import check_target
+    from discreet.releases import check_target
 
     chosen = build(mechanism, **given_parameters(values))
     check_target(output, chosen.suffixes)

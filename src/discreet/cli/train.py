@@ -71,7 +71,7 @@ def train(
     from discreet.generative.run import trainable
     from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.release import check_target
+    from discreet.releases import check_target
 
     chosen = trainable(build(mechanism, **given_parameters(values)))
     check_target(output, (SUFFIX,))

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.errors import DiscreetError
 from discreet.generative.tensors import TensorError, pack, unpack
 from discreet.log.errors import LogError
 from discreet.log.files import atomic_write, readable
@@ -51,7 +52,7 @@ class CheckpointError(LogError):
     """A checkpoint that cannot be gone on from; says what to do with it."""
 
 
-class StoppedError(Exception):
+class StoppedError(DiscreetError):
     """Training was asked to stop and can be resumed from its checkpoint."""
 
     def __init__(self, by: int, path: Path) -> None:

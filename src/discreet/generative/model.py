@@ -20,7 +20,7 @@ from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
-from discreet.release import Release, check_target
+from discreet.releases import Release, check_target
 
 SUFFIX = ".discreet"
 FORMAT = "discreet model 1"

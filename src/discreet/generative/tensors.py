@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.errors import DiscreetError
+
 Arrays = dict[str, npt.NDArray[Any]]
 
 TYPES: dict[str, np.dtype[Any]] = {
@@ -27,7 +29,7 @@ LARGEST_HEADER = 1 << 24
 ALIGNMENT = 8
 
 
-class TensorError(ValueError):
+class TensorError(DiscreetError, ValueError):
     """Bytes that are not what they should be; the message completes "the file …"."""
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
     from discreet.mechanisms.generative.base import Generative
-    from discreet.release import Release
+    from discreet.releases import Release
 
 Tell = Callable[[str], None]
 """Says something to the holder of the log: never part of a release."""

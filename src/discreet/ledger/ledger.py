@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.certificate import Certificate
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
-    from discreet.release import Release
+    from discreet.releases import Release
 
 
 @dataclass(frozen=True)

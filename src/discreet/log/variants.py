@@ -6,17 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Ints
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Key = TypeVar("Key", bound=tuple[str, ...])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Variants:
     """A multiset of activity sequences on integer arrays; the pivot of the library.
 
@@ -157,8 +160,31 @@ class Variants:
         keys = [wide[a:b] for a, b in pairwise(bounds)]
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
+    def to_polars(self) -> pl.DataFrame:
+        """A Polars frame with the sequences (`variant`, a list) and their counts (`cases`)."""
+        import polars as pl
+
+        labels = pl.Series("variant", [list(s) for s, _ in self], dtype=pl.List(pl.String))
+        return pl.DataFrame([labels, pl.Series("cases", self.counts, dtype=pl.Int64)])
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame."""
+        from discreet.log.events import as_pandas
+
+        return as_pandas(self.to_polars())
+
     def __repr__(self) -> str:
-        return f"Variants({len(self)} variants, {self.cases} cases)"
+        return (
+            f"Variants({len(self):,} variants, {self.cases:,} cases, "
+            f"{len(self.activities):,} activities)"
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+
+        top = np.argsort(-self.counts, kind="stable")[:10]
+        rows = [[f"{self.counts[i]:,}", " → ".join(self.sequence(int(i)))] for i in top]
+        return notebook.box(repr(self), notebook.table(("cases", "variant"), rows))
 
 
 def spans(offsets: Ints, chosen: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

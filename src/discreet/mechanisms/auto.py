@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.alphabet import alphabet_parameter, checked_alphabet
 from discreet.mechanisms.headtail import HeadTail
@@ -16,7 +17,6 @@ from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Statement, Step
-from discreet.release import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -26,7 +26,7 @@ LITTLE = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Auto(Mechanism):
+class Auto(Mechanism[Variants]):
     """Choose between headtail, travas and laplace without reading the log, and say why.
 
     The choice depends on the parameters alone, so it costs nothing, the guarantee is that of the
@@ -71,7 +71,7 @@ class Auto(Mechanism):
         _ = self.choice
 
     @cached_property
-    def choice(self) -> tuple[Mechanism, str]:
+    def choice(self) -> tuple[Mechanism[Variants], str]:
         """The chosen mechanism and the reason."""
         common: dict[str, Any] = {
             "epsilon": self.epsilon,
@@ -108,8 +108,8 @@ class Auto(Mechanism):
         """Refuse before anything is spent what the chosen mechanism refuses."""
         self.choice[0].check(log)
 
-    def _draw(self, log: EventLog, source: Randomness) -> Artefact:
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
         return self.choice[0]._draw(log, source)
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Artefact]:
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Variants]:
         return self.choice[0]._draw_many(log, runs, source)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.noise import Rational
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Found, Group, Statement, Step, noise_of, promised
-from discreet.release import Artefact, Release
+from discreet.releases import A_co, Release
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -43,7 +43,7 @@ def delta_parameter(default: float = 1e-6) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mechanism(ABC):
+class Mechanism(ABC, Generic[A_co]):
     """A differentially private release of a log.
 
     A subclass is a frozen dataclass. It declares its parameters as fields, divides a budget per
@@ -87,7 +87,7 @@ class Mechanism(ABC):
         except ValueError as error:
             raise ParameterError(f"{self.name}: {error}") from error
 
-    def _validate(self) -> None:  # noqa: B027 (most mechanisms have nothing to refuse)
+    def _validate(self) -> None:
         """Refuse parameters that do not go together; a subclass extends this."""
 
     @classmethod
@@ -182,7 +182,7 @@ class Mechanism(ABC):
         for step in self.spending.walk() if self.spending else ():
             step.prepare()
 
-    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
+    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release[A_co]:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
         source = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
         promise = self.promise(log)
@@ -231,10 +231,10 @@ class Mechanism(ABC):
         """What is to be said of a release besides its cost, when this much was asked for."""
 
     @abstractmethod
-    def _draw(self, log: EventLog, source: Randomness) -> Artefact:
+    def _draw(self, log: EventLog, source: Randomness) -> A_co:
         """The artefact, with all randomness from `source`."""
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Artefact]:
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[A_co]:
         """As many independent artefacts of one log, for audits; override where it is cheaper."""
         return (self._draw(log, source) for _ in range(runs))
 

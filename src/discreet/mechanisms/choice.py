@@ -20,7 +20,7 @@ from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Delegated, Sequential, Statement, Step
-from discreet.release import Artefact
+from discreet.releases import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -30,7 +30,7 @@ MARGIN = 1 - 1e-8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice(Mechanism):
+class Choice(Mechanism[Variants]):
     """Draw one release with each of several mechanisms and choose one of them privately.
 
     Comparing releases with the raw log and taking the best is a query of its own: the winner

@@ -21,6 +21,7 @@ from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Sequential, Statement, Step, gaussian
+from discreet.releases import A_co
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -35,7 +36,7 @@ BOUND_QUANTILE = {"l1": 0.8, "l2": 0.9}
 
 
 @dataclass(frozen=True, kw_only=True)
-class FollowsMechanism(OverAlphabet):
+class FollowsMechanism(OverAlphabet[A_co]):
     """What the mechanisms share that count directly-follows pairs."""
 
     norm: Literal["auto", "l1", "l2"] = parameter(
@@ -99,7 +100,7 @@ class FollowsMechanism(OverAlphabet):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DFLaplace(FollowsMechanism):
+class DFLaplace(FollowsMechanism[Follows]):
     """Count how often one activity directly follows another, with noise on every pair.
 
     Neighbours: one case more or less. The log is seen through the public alphabet A, and every

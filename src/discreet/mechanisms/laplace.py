@@ -55,7 +55,7 @@ Form = Literal["auto", "levels", "gaussian", "privtree"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrefixMechanism(OverAlphabet):
+class PrefixMechanism(OverAlphabet[Variants]):
     """What the mechanisms share that grow a noisy prefix tree of variants."""
 
     max_length: int | None = parameter(

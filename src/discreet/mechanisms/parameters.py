@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
+from discreet.errors import DiscreetError
 
-class ParameterError(ValueError):
+
+class ParameterError(DiscreetError, ValueError):
     """A parameter outside its declared range; the message names the range."""
 
 

@@ -33,7 +33,7 @@ NEAR_SHARE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
-class SaPa(FollowsMechanism):
+class SaPa(FollowsMechanism[Variants]):
     """Draw a noisy directly-follows distribution and walk through it from start to end.
 
     Neighbours: one case more or less. A pair of activities is near if one follows the other

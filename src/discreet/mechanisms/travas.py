@@ -44,7 +44,7 @@ VARIANTS = "selection and counts of variants"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraVaS(Mechanism):
+class TraVaS(Mechanism[Variants]):
     """Show each variant with a noisy count if that count passes a threshold.
 
     Neighbours: one case more or less. A case belongs to exactly one variant, so it changes one
@@ -101,7 +101,7 @@ class TraVaS(Mechanism):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UTraVaS(Mechanism):
+class UTraVaS(Mechanism[Variants]):
     """Average several TraVaS runs with smaller budgets, and choose how many.
 
     For i runs at (ε/i, δ/i) each, the union of the shown variants with the mean of their counts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -54,6 +55,13 @@ class Part:
     rule: str = ""
     parts: tuple[Part, ...] = ()
 
+    @property
+    def cost(self) -> str:
+        """What it spends, in symbols."""
+        if self.rho is None:
+            return str(Budget(self.epsilon, self.delta))
+        return f"ρ = {self.rho:.4g}" + (f", δ = {self.delta:.4g}" if self.delta else "")
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Part:
         """Inverse of `asdict`."""
@@ -61,7 +69,7 @@ class Part:
         return cls(**values | {"parts": below})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Guarantee:
     """The promise of a release, with everything it rests on.
 
@@ -161,6 +169,29 @@ class Guarantee:
         if self.conditions:
             lines.append("Taken as public: " + "; ".join(self.conditions) + ".")
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        private = "" if self.private else ", NOT PRIVATE"
+        return (
+            f"Guarantee({self.holds or 'no bound'}, {self.status}, {self.neighbours}, "
+            f"per {self.unit}{private})"
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+
+        words = "".join(notebook.paragraph(line) for line in self.explain().splitlines())
+        rows = [["· " * depth + p.name, p.cost, p.rule] for depth, p in self.steps()]
+        steps = notebook.table(("step", "cost", "by"), rows) if rows else ""
+        return notebook.box(repr(self), words, steps)
+
+    def steps(self) -> Iterator[tuple[int, Part]]:
+        """Every step of the release with its depth, those above before those below."""
+        waiting = [(0, part) for part in reversed(self.parts)]
+        while waiting:
+            depth, part = waiting.pop()
+            yield depth, part
+            waiting += [(depth + 1, below) for below in reversed(part.parts)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

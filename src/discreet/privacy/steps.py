@@ -23,6 +23,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from discreet.arrays import Integers, Ints
+from discreet.errors import DiscreetError
 from discreet.privacy.accounting import zcdp_epsilon, zcdp_rho
 from discreet.privacy.conversion import group
 from discreet.privacy.count_noise import CountNoise
@@ -43,7 +44,7 @@ which is a little more; one that spends less is stated as what it spends."""
 Found = TypeVar("Found", bound="Step")
 
 
-class SpendingError(ValueError):
+class SpendingError(DiscreetError, ValueError):
     """Steps that together cost more than they may, or that do not compose."""
 
 

@@ -29,7 +29,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Amun(Mechanism):
+class Amun(Mechanism["EventLog"]):
     """A whole log with times: who did what when, or something like it.
 
     strict. Neighbours: one case more or less. The log is read in these steps and nowhere else,

@@ -18,7 +18,7 @@ from discreet.log.variants import spans
 from discreet.mechanisms.amun.risk import published_epsilon, worst_prior
 from discreet.privacy.noise import discrete_laplace, geometric
 from discreet.privacy.randomness import Randomness
-from discreet.release import fresh_names
+from discreet.releases import fresh_names
 
 GRID = 1 << 30
 """Times are normalised to integers from 0 to GRID within their transition."""

@@ -15,7 +15,7 @@ from discreet.mechanisms.amun.spending import VARIANTS, values_of
 from discreet.mechanisms.amun.starts import Starts
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Selecting, Step
-from discreet.release import fresh_names
+from discreet.releases import fresh_names
 
 
 def draw(log: EventLog, columns: tuple[str, ...], spending: Step, source: Randomness) -> EventLog:

@@ -16,13 +16,14 @@ from discreet.mechanisms.blocks.alphabet import (
     projected,
 )
 from discreet.mechanisms.parameters import parameter
+from discreet.releases import A_co
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverAlphabet(Mechanism):
+class OverAlphabet(Mechanism[A_co]):
     """A mechanism that sees the log through a public alphabet and may name any of its labels."""
 
     delta: float = parameter(

@@ -34,7 +34,7 @@ PAPER = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPIM(Mechanism):
+class DPIM(Mechanism[TreeDocument]):
     """Release a process tree.
 
     Neighbours: one case replaced by another (swap), so the number of cases is public. Public

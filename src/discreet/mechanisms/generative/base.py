@@ -74,7 +74,7 @@ def check_layers(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generative(Mechanism):
+class Generative(Mechanism[Variants]):
     """A model trained under the budget; whatever is generated from it afterwards is free."""
 
     delta: float = delta_parameter()

@@ -48,7 +48,7 @@ HEAD_DELTA = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeadTail(Mechanism):
+class HeadTail(Mechanism[Variants]):
     """Frequent variants as they are, sequences that stand for the rest, and a vote on both.
 
     1. *Look.* With t half the threshold of the selection, a public number: the noisy sums over

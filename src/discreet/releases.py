@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, runtime_checkable
+
+from typing_extensions import TypeVar
 
 from discreet.certificate import Certificate, LedgerUse, certificate_path
 from discreet.log.files import LOG_SUFFIXES
@@ -14,6 +16,8 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from discreet.log.events import EventLog
 
 
@@ -58,15 +62,18 @@ def check_target(path: Path, suffixes: tuple[str, ...] = LOG_SUFFIXES) -> None:
 
 Artefact: TypeAlias = "Variants | EventLog | Document"
 
+A_co = TypeVar("A_co", covariant=True, default=Any)
+"""What is released; by default anything."""
 
-@dataclass(frozen=True)
-class Release:
+
+@dataclass(frozen=True, repr=False)
+class Release(Generic[A_co]):
     """What leaves the house: artefact, guarantee, and how it was made. Nothing raw.
 
     Everything in here is either drawn under the guarantee or follows from the parameters.
     """
 
-    artefact: Any
+    artefact: A_co
     guarantee: Guarantee
     mechanism: str
     parameters: dict[str, Any]
@@ -82,23 +89,54 @@ class Release:
         from discreet.log.events import EventLog
         from discreet.log.expand import expand
 
-        if isinstance(self.artefact, EventLog):
-            return self.artefact
-        if not isinstance(self.artefact, Variants):
-            raise TypeError(f"a {self.artefact.kind} is not a log; write it or use .artefact")
+        artefact: Any = self.artefact
+        if isinstance(artefact, EventLog):
+            return artefact
+        if not isinstance(artefact, Variants):
+            raise TypeError(f"a {artefact.kind} is not a log; write it or use .artefact")
         source = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
-        cases = self.artefact.cases
-        return expand(self.artefact, source.permutation(cases), fresh_names(cases, source))
+        cases = artefact.cases
+        return expand(artefact, source.permutation(cases), fresh_names(cases, source))
+
+    def to_polars(self) -> pl.DataFrame:
+        """The events of the release as a Polars frame, under XES names; see `log`."""
+        return self.log().to_polars()
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame, ready for PM4Py."""
+        return self.log().to_pandas()
+
+    def __repr__(self) -> str:
+        promise = self.guarantee
+        private = "" if promise.private else ", NOT PRIVATE"
+        return (
+            f"Release({self.mechanism}: {self.describe()}; {promise.holds or 'no bound'}, "
+            f"{promise.status}{private})"
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+        from discreet.drawing import can_draw, draw
+
+        artefact: Any = self.artefact
+        if not isinstance(artefact, Document):
+            shown = notebook.of(artefact)
+        else:
+            shown = draw(artefact) if can_draw(artefact) else ""
+        notes = "".join(notebook.paragraph(note) for note in self.notes)
+        title = f"Release by {self.mechanism}: {self.describe()}"
+        return notebook.box(title, notebook.of(self.guarantee), notes, shown)
 
     def describe(self) -> str:
         """What was released, in a few words."""
-        if isinstance(self.artefact, Document):
-            return f"a {self.artefact.kind}"
-        if not self.artefact.cases:
+        artefact: Any = self.artefact
+        if isinstance(artefact, Document):
+            return f"a {artefact.kind}"
+        if not artefact.cases:
             return "empty: no variant passed; more cases or a larger budget would help"
-        if isinstance(self.artefact, Variants):
-            return f"{self.artefact.cases:,} cases, {len(self.artefact):,} variants"
-        return f"{self.artefact.cases:,} cases, {self.artefact.events:,} events"
+        if isinstance(artefact, Variants):
+            return f"{artefact.cases:,} cases, {len(artefact):,} variants"
+        return f"{artefact.cases:,} cases, {artefact.events:,} events"
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
         """The certificate of this release; with a digest once the content is written."""

@@ -14,7 +14,7 @@ from discreet.log.files import LOG_SUFFIXES
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.travas import TraVaS
-from discreet.release import Release, check_target
+from discreet.releases import Release, check_target
 from discreet.verification import check_certificate, read_certificate
 
 
