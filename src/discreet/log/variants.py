@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Ints
+from discreet.log.frames import as_pandas
 
 if TYPE_CHECKING:
     import polars as pl
@@ -169,8 +170,6 @@ class Variants:
 
     def to_pandas(self) -> Any:
         """The same as a pandas frame."""
-        from discreet.log.events import as_pandas
-
         return as_pandas(self.to_polars())
 
     def __repr__(self) -> str:
