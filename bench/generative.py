@@ -20,7 +20,7 @@ from discreet.dpsgd.sgd import PrivateSteps, fresh_weights
 from discreet.log.reading import read_log
 from discreet.mechanisms.ddpm import DDPM
 from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, columns_of, time_features
-from discreet.mechanisms.ddpm.mechanism import TIME_FEATURES, layer_sizes
+from discreet.mechanisms.ddpm.sizes import TIME_FEATURES, layer_sizes
 from discreet.mechanisms.ddpm.training import published_steps
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness

@@ -18,13 +18,13 @@ from discreet.dpsgd.clipping import (  # noqa: E402
 )
 from discreet.dpsgd.sgd import Recorder, fresh_weights  # noqa: E402
 from discreet.mechanisms.ddpm.diffusion import network, odds  # noqa: E402
-from discreet.mechanisms.ddpm.mechanism import layer_sizes  # noqa: E402
-from discreet.mechanisms.travag.mechanism import (  # noqa: E402
+from discreet.mechanisms.ddpm.sizes import layer_sizes  # noqa: E402
+from discreet.mechanisms.travag.networks import decode, discriminate  # noqa: E402
+from discreet.mechanisms.travag.sizes import (  # noqa: E402
     LATENT,
     decoder_sizes,
     discriminator_sizes,
 )
-from discreet.mechanisms.travag.networks import decode, discriminate  # noqa: E402
 from discreet.privacy.randomness import Randomness  # noqa: E402
 
 COLUMNS, CASES = 30, 12

@@ -33,7 +33,7 @@ from discreet.mechanisms.amun.spending import (
     spending,
 )
 from discreet.mechanisms.amun.starts import DEPTH, Halving, Starts, cost
-from discreet.mechanisms.amun.strict import _relations, _steps
+from discreet.mechanisms.amun.strict import relations_of, steps_of
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget
@@ -212,7 +212,7 @@ def test_a_case_weighs_at_most_one_in_every_histogram(
     tables = []
     for table in (base, pl.concat([base, added])):
         log = EventLog.from_table(table)
-        steps = _steps(log, microseconds(log), released, _relations(released))
+        steps = steps_of(log, microseconds(log), released, relations_of(released))
         into = np.append(steps.targets, -1)[steps.relation]
         tables.append(
             (
@@ -228,7 +228,7 @@ def test_a_case_weighs_at_most_one_in_every_histogram(
 def test_only_relations_of_released_variants_are_asked_for() -> None:
     log = log_of(["ab"] * 3 + ["ac", "xyz"])
     released = log.variants.take(np.flatnonzero(log.variants.counts == 3)).trimmed()
-    steps = _steps(log, microseconds(log), released, _relations(released))
+    steps = steps_of(log, microseconds(log), released, relations_of(released))
     assert len(steps.targets) == 1
     assert sorted(steps.relation.tolist()) == [-1, -1, -1, 0, 0, 0]
 

@@ -10,7 +10,7 @@ from discreet.audits.neighbours import Case, make_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.ddpm import DDPM
-from discreet.mechanisms.ddpm.mechanism import layer_sizes
+from discreet.mechanisms.ddpm.sizes import layer_sizes
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
 

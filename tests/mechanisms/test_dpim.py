@@ -20,7 +20,7 @@ from discreet.mechanisms.dpim.building import Build
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.mechanisms.dpim.choosing import CHOICE, FITNESS, candidates, graph_steps, pair_noise
 from discreet.mechanisms.dpim.sampling import FITNESS as ROUND_FITNESS
-from discreet.mechanisms.dpim.sampling import Sampler, _noisy_max_repeatedly, round_steps
+from discreet.mechanisms.dpim.sampling import Sampler, noisy_max_repeatedly, round_steps
 from discreet.mechanisms.parameters import ParameterError
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
@@ -352,7 +352,7 @@ class TestSampler:
     def test_repeated_maximum_chooses_without_replacement(self) -> None:
         counts = np.array([5, 900, 3, 700, 0])
         source = Randomness.seeded(1)
-        chosen = _noisy_max_repeatedly(counts, 2, CountNoise.laplace(1, 10), source)
+        chosen = noisy_max_repeatedly(counts, 2, CountNoise.laplace(1, 10), source)
         assert chosen.tolist() == [1, 3]
 
     def test_siblings_read_the_log_again_and_again_as_published(self) -> None:
@@ -399,10 +399,10 @@ class TestSampler:
             assert found <= claimed
 
     def test_strict_reads_starts_and_ends_no_more_than_max_cuts_times(self) -> None:
-        from discreet.mechanisms.dpim.sampling import _EndReader
+        from discreet.mechanisms.dpim.sampling import EndReader
 
         cases = Cases(Variants.from_counts({tuple("ab"): 5}), LETTERS)
-        reader = _EndReader(self.sampler(published=False), cases, Randomness.seeded(1))
+        reader = EndReader(self.sampler(published=False), cases, Randomness.seeded(1))
         answers = [reader({0, 1}, 0.5) for _ in range(5)]
         assert [answer is None for answer in answers] == [False] * 3 + [True] * 2
 

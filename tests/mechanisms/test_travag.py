@@ -10,7 +10,7 @@ import pytest
 
 from discreet.mechanisms.generative.base import Watch
 from discreet.mechanisms.travag import TraVaG
-from discreet.mechanisms.travag.mechanism import (
+from discreet.mechanisms.travag.sizes import (
     LATENT,
     decoder_sizes,
     discriminator_sizes,

@@ -13,6 +13,7 @@ import polars as pl
 
 from discreet.arrays import Ints
 from discreet.log.errors import LogError
+from discreet.log.frames import as_pandas
 from discreet.log.variants import Variants, spans
 
 CASE = "case:concept:name"
@@ -195,16 +196,6 @@ class EventLog:
         head = self.frame.head(5)
         rows = [[str(value) for value in row] for row in head.iter_rows()]
         return notebook.box(repr(self), notebook.table(head.columns, rows))
-
-
-def as_pandas(frame: pl.DataFrame) -> Any:
-    """A pandas frame of the same columns."""
-    try:
-        return frame.to_pandas()
-    except ImportError as error:
-        raise LogError(
-            f"pandas frames need pandas and pyarrow (pip install 'discreet[pm4py]'): {error}"
-        ) from None
 
 
 def _by_appearance(values: pl.Series) -> npt.NDArray[np.int64]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Ints
+from discreet.log.frames import as_pandas
 
 if TYPE_CHECKING:
     import polars as pl
@@ -92,7 +93,7 @@ class Variants:
             return cls.empty(activities), variant_of
         source = np.concatenate(first)
         variants = _gather(activities, codes, offsets, source, np.concatenate(counts))
-        order = variants._canonical_order()
+        order = variants.canonical_order()
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         return variants.take(order), rank[variant_of]
@@ -151,9 +152,10 @@ class Variants:
         recode[used] = np.arange(len(used), dtype=np.int32)
         labels = tuple(self.activities[c] for c in used)
         fresh = Variants(labels, recode[self.codes], self.offsets, self.counts)
-        return fresh.take(fresh._canonical_order())
+        return fresh.take(fresh.canonical_order())
 
-    def _canonical_order(self) -> npt.NDArray[np.int64]:
+    def canonical_order(self) -> npt.NDArray[np.int64]:
+        """The order of the sequences by their codes, shorter first where one begins another."""
         wide = self.codes.astype(">u4").tobytes()
         bounds = (4 * self.offsets).tolist()
         keys = [wide[a:b] for a, b in pairwise(bounds)]
@@ -168,8 +170,6 @@ class Variants:
 
     def to_pandas(self) -> Any:
         """The same as a pandas frame."""
-        from discreet.log.events import as_pandas
-
         return as_pandas(self.to_polars())
 
     def __repr__(self) -> str:

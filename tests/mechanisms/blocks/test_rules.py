@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.blocks.learned_rules import _first_distinct, learned_rules
+from discreet.mechanisms.blocks.learned_rules import first_distinct, learned_rules
 from discreet.mechanisms.blocks.nudge import harm_drawn, let_in
 from discreet.mechanisms.blocks.rules import (
     KINDS,
@@ -89,7 +89,7 @@ def test_eventually_follows_counts_cases(log: dict[tuple[str, ...], int]) -> Non
 def test_a_case_adds_no_more_than_the_sensitivity_of_learned_rules(
     case: list[str], distinct: int
 ) -> None:
-    bounded = _first_distinct(Variants.from_counts({tuple(case): 1}), distinct)
+    bounded = first_distinct(Variants.from_counts({tuple(case): 1}), distinct)
     present, follows, begins = eventually_follows(bounded)
     total = np.concatenate([present, follows.ravel(), begins])
     assert total.max() <= 1

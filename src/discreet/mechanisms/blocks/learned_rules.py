@@ -30,7 +30,7 @@ def learned_rules(
     """
     size = len(variants.activities)
     distinct = min(max_distinct, size)
-    present, follows, begins = eventually_follows(_first_distinct(variants, distinct))
+    present, follows, begins = eventually_follows(first_distinct(variants, distinct))
     sensitivity = distinct**2 + distinct + 1
     flat = np.concatenate([follows.ravel(), present, begins])
     noise = least_noise(counting, sensitivity, sensitivity, len(flat))
@@ -51,7 +51,7 @@ def learned_rules(
     )
 
 
-def _first_distinct(variants: Variants, most: int) -> Variants:
+def first_distinct(variants: Variants, most: int) -> Variants:
     """Each sequence without the events of all but its first few distinct activities."""
     if most >= len(variants.activities) or not len(variants):
         return variants

@@ -67,7 +67,7 @@ class Rules:
         return cls(first, **matrices)
 
     @cached_property
-    def _column_weights(self) -> tuple[Integers, Integers]:
+    def column_weights(self) -> tuple[Integers, Integers]:
         """What a pair (x, y) costs in column y: if x comes before y, and if it does not."""
         broken = self.never_follows.astype(np.int64) + self.never_precedes.T
         return broken, self.always_precedes.T.astype(np.int64)
@@ -102,7 +102,7 @@ class Violations:
         return np.hstack([extended, ended]).ravel()
 
     def _fresh_columns(self) -> Integers:
-        before, missing = self._rules._column_weights
+        before, missing = self._rules.column_weights
         fresh: Integers = self._present @ before + (1 - self._present) @ missing
         return fresh
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from discreet.arrays import Integers
 from discreet.dpsgd.sgd import normals, plain
-from discreet.mechanisms.ddpm.mechanism import TIME_FEATURES
+from discreet.mechanisms.ddpm.sizes import TIME_FEATURES
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
 

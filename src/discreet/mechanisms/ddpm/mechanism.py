@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
+from discreet.mechanisms.generative.base import State, Watch, check_layers
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.parameters import ParameterError, parameter
@@ -15,18 +16,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import Group, Statement, Step
 
-NETWORK = "denoiser"
-TIME_FEATURES = 32
 PUBLISHED_WIDTH, STRICT_WIDTH = 256, 16
-
-
-def layer_sizes(columns: int, width: int) -> dict[str, tuple[int, int]]:
-    """Three linear layers: from point and time to noise, or to the odds of each column."""
-    return {
-        "first": (columns + TIME_FEATURES, width),
-        "second": (width, width),
-        "last": (width, columns),
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +104,10 @@ class DDPM(OverDictionary):
         watch: Watch,
         saved: State | None,
     ) -> State:
-        from discreet.mechanisms.ddpm.training import trained
+        from discreet.mechanisms.ddpm.training import Settings, trained
 
-        return trained(self, counts, facts, source, watch, saved)
+        settings = Settings(self.units, self.learning_rate, self.microbatch)
+        return trained(self, settings, counts, facts, source, watch, saved)
 
     def _columns_of(
         self, model: State, columns: Dictionary, cases: int, source: Randomness
@@ -128,6 +119,4 @@ class DDPM(OverDictionary):
 
     def _check_model(self, model: State) -> None:
         columns = Dictionary.from_facts(model.facts).columns
-        for name, (inputs, outputs) in layer_sizes(columns, self.units).items():
-            if model.tensors[name].shape != (outputs, inputs + 1):
-                raise ValueError(f"its layer {name} has another shape")
+        check_layers(model.tensors, layer_sizes(columns, self.units))

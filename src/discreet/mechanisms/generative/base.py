@@ -61,13 +61,14 @@ def require_torch(name: str) -> None:
         )
 
 
-def check_shapes(
-    tensors: Mapping[str, npt.NDArray[Any]], shapes: Mapping[str, tuple[int, ...]]
+def check_layers(
+    tensors: Mapping[str, npt.NDArray[Any]], layers: Mapping[str, tuple[int, int]]
 ) -> None:
-    """Raise unless the tensors are exactly these, in single precision."""
+    """Raise unless the tensors are exactly these linear maps with a bias, in single precision."""
     found = {name: tensor.shape for name, tensor in tensors.items()}
-    if found != dict(shapes):
-        raise ValueError(f"expected tensors {dict(shapes)}, found {found}")
+    shapes = {name: (outputs, inputs + 1) for name, (inputs, outputs) in layers.items()}
+    if found != shapes:
+        raise ValueError(f"expected tensors {shapes}, found {found}")
     if any(tensor.dtype != np.float32 for tensor in tensors.values()):
         raise ValueError("its tensors are not of single precision")
 

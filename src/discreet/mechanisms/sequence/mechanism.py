@@ -18,7 +18,7 @@ from discreet.mechanisms.blocks.alphabet import (
     labels_of,
     outside_advice,
 )
-from discreet.mechanisms.generative.base import Generative, State, Watch, check_shapes
+from discreet.mechanisms.generative.base import Generative, State, Watch, check_layers
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.sequence.reading import (
     UNDISCLOSED,
@@ -215,8 +215,7 @@ class Sequence(Generative):
             or sorted(set(labels)) != labels
         ):
             raise ValueError("its list of activities is malformed")
-        sizes = layer_sizes(len(labels))
-        check_shapes(model.tensors, {name: (out, n + 1) for name, (n, out) in sizes.items()})
+        check_layers(model.tensors, layer_sizes(len(labels)))
 
 
 def _plan(name: str, rate: Fraction = Fraction(1), steps: int = 1) -> TrainingPlan:

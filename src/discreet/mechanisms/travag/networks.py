@@ -14,7 +14,7 @@ from discreet.arrays import Integers
 from discreet.dpsgd.sgd import Steps, Weights, normals, plain, uniforms
 from discreet.mechanisms.generative.base import State
 from discreet.mechanisms.generative.dictionary import Dictionary
-from discreet.mechanisms.travag.mechanism import LATENT
+from discreet.mechanisms.travag.sizes import LATENT
 from discreet.privacy.randomness import Randomness
 
 AT_ONCE = 8192

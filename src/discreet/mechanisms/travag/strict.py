@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,14 +22,7 @@ from discreet.dpsgd.sgd import (
     plain,
 )
 from discreet.mechanisms.generative.base import State, Watch
-from discreet.mechanisms.travag.mechanism import (
-    DISCRIMINATOR,
-    LATENT,
-    decoder_sizes,
-    discriminator_sizes,
-    encoder_sizes,
-    generator_sizes,
-)
+from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.travag.networks import (
     decode,
     discriminate,
@@ -39,10 +32,15 @@ from discreet.mechanisms.travag.networks import (
     model_of,
     resume,
 )
+from discreet.mechanisms.travag.sizes import (
+    DISCRIMINATOR,
+    LATENT,
+    decoder_sizes,
+    discriminator_sizes,
+    encoder_sizes,
+    generator_sizes,
+)
 from discreet.privacy.randomness import Randomness
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.travag.mechanism import TraVaG
 
 CLIP = 1.0
 DRIFT, PUBLIC_DRIFT = 0.05, 0.3
@@ -63,7 +61,7 @@ COMPRESSING, STARTING = 100, 30
 
 
 def trained(
-    mechanism: TraVaG,
+    mechanism: OverDictionary,
     counts: Integers,
     facts: dict[str, Any],
     source: Randomness,
@@ -89,7 +87,7 @@ class Game:
     """A discriminator that sees noisy sums, against a generator that sees the discriminator."""
 
     def __init__(
-        self, mechanism: TraVaG, counts: Integers, facts: dict[str, Any], source: Randomness
+        self, mechanism: OverDictionary, counts: Integers, facts: dict[str, Any], source: Randomness
     ) -> None:
         self.counts, self.source = counts, source
         self.columns = torch.eye(len(counts))
