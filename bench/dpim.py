@@ -236,8 +236,8 @@ def line(title: str) -> list[tuple[float | None, str, str]]:
             trees = [mechanism.release(log).artefact.tree for _ in range(RUNS)]
             rows.append((epsilon, variant, cells([measured(t, log) for t in trees if t], RUNS)))
         source = Randomness.system()
-        trees = [noise_tree(log, epsilon, source) for _ in range(RUNS)]
-        rows.append((epsilon, CONTROL, cells([measured(t, log) for t in trees], RUNS)))
+        controls = [noise_tree(log, epsilon, source) for _ in range(RUNS)]
+        rows.append((epsilon, CONTROL, cells([measured(t, log) for t in controls], RUNS)))
         print(f"{title}: ε = {epsilon:g} done", file=sys.stderr, flush=True)
     rows.append((WITHOUT_NOISE, "Inductive Miner", rows[0][2]))
     for variant in ("strict", "published"):

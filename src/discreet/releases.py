@@ -89,13 +89,14 @@ class Release(Generic[A_co]):
         from discreet.log.events import EventLog
         from discreet.log.expand import expand
 
-        if isinstance(self.artefact, EventLog):
-            return self.artefact
-        if not isinstance(self.artefact, Variants):
-            raise TypeError(f"a {self.artefact.kind} is not a log; write it or use .artefact")
+        artefact: Any = self.artefact
+        if isinstance(artefact, EventLog):
+            return artefact
+        if not isinstance(artefact, Variants):
+            raise TypeError(f"a {artefact.kind} is not a log; write it or use .artefact")
         source = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
-        cases = self.artefact.cases
-        return expand(self.artefact, source.permutation(cases), fresh_names(cases, source))
+        cases = artefact.cases
+        return expand(artefact, source.permutation(cases), fresh_names(cases, source))
 
     def to_polars(self) -> pl.DataFrame:
         """The events of the release as a Polars frame, under XES names; see `log`."""
@@ -128,13 +129,14 @@ class Release(Generic[A_co]):
 
     def describe(self) -> str:
         """What was released, in a few words."""
-        if isinstance(self.artefact, Document):
-            return f"a {self.artefact.kind}"
-        if not self.artefact.cases:
+        artefact: Any = self.artefact
+        if isinstance(artefact, Document):
+            return f"a {artefact.kind}"
+        if not artefact.cases:
             return "empty: no variant passed; more cases or a larger budget would help"
-        if isinstance(self.artefact, Variants):
-            return f"{self.artefact.cases:,} cases, {len(self.artefact):,} variants"
-        return f"{self.artefact.cases:,} cases, {self.artefact.events:,} events"
+        if isinstance(artefact, Variants):
+            return f"{artefact.cases:,} cases, {len(artefact):,} variants"
+        return f"{artefact.cases:,} cases, {artefact.events:,} events"
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
         """The certificate of this release; with a digest once the content is written."""

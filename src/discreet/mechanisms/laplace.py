@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.over_alphabet import OverAlphabet
 from discreet.mechanisms.parts.prefix_growth import (
@@ -61,8 +61,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
     max_length: int | None = parameter(
         None,
         "longest variant; longer cases are cut. Default: chosen privately for a tenth of epsilon",
-        low=1,
-        high=10_000,
+        between(1, 10_000),
     )
     form: Form = parameter(
         "auto",
@@ -160,7 +159,7 @@ class Laplace(PrefixMechanism):
     min_count: int | None = parameter(
         None,
         "prune prefixes with a noisy count below this; default: derived from the noise",
-        low=1,
+        at_least(1),
     )
 
     def _spending(self, budget: Budget) -> Step:

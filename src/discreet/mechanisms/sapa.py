@@ -12,7 +12,7 @@ from discreet.arrays import Booleans, Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.mechanisms.df_laplace import FOLLOWS, FollowsMechanism, square
-from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.parameters import at_least, between, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.contributions import Contributions, near_pairs
 from discreet.mechanisms.parts.nudge import let_in
@@ -60,7 +60,7 @@ class SaPa(FollowsMechanism[Variants]):
     returns: ClassVar[str] = "variants"
 
     max_distance: int = parameter(
-        1, "pairs are near if one follows the other within so many steps", low=1, high=20
+        1, "pairs are near if one follows the other within so many steps", between(1, 20)
     )
     playout: Literal["auto", "balanced", "backtracking"] = parameter(
         "auto",
@@ -71,7 +71,7 @@ class SaPa(FollowsMechanism[Variants]):
         None,
         "strict only: leave out near pairs with a noisy count below this; default: derived from "
         "the noise",
-        low=1,
+        at_least(1),
     )
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
-from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.parameters import between, parameter
 from discreet.mechanisms.parts.closest import (
     CHOICE,
     CHOICE_SHARE,
@@ -133,7 +133,7 @@ class UTraVaS(Mechanism[Variants]):
         "fixed", "strict only: average exactly `runs`, or let a private choice take fewer"
     )
     runs: int = parameter(
-        1, "how many TraVaS runs are averaged; the most that are tried", low=1, high=20
+        1, "how many TraVaS runs are averaged; the most that are tried", between(1, 20)
     )
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from discreet.arrays import Integers
 from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.one_hot import OneHot
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import Interval, ParameterError, between, parameter
 from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -56,20 +56,18 @@ class DDPM(OneHot):
     width: int | None = parameter(
         None,
         f"units of a hidden layer; by default {STRICT_WIDTH}, published {PUBLISHED_WIDTH}",
-        low=1,
-        high=8192,
+        between(1, 8192),
     )
     learning_rate: float = parameter(
-        0.005, "published only: of its optimiser (Adam)", low=0, high=10, open_low=True
+        0.005, "published only: of its optimiser (Adam)", Interval(0, 10, open_low=True)
     )
     microbatch: int = parameter(
         1,
         "published only: how many cases are clipped together; above 1 breaks the proof",
-        low=1,
-        high=1024,
+        between(1, 1024),
     )
     strides: int = parameter(
-        300, "in how many strides a case is generated, of 300 steps", low=1, high=300
+        300, "in how many strides a case is generated, of 300 steps", between(1, 300)
     )
 
     def _validate(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from discreet.arrays import Integers
 from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.one_hot import OneHot
-from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.parameters import between, parameter
 from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -72,8 +72,7 @@ class TraVaG(OneHot):
     discriminator_steps: int = parameter(
         15,
         "published only: steps of the discriminator for each step of the generator",
-        low=1,
-        high=1000,
+        between(1, 1000),
     )
 
     def _schedule(self) -> dict[str, TrainingPlan]:
