@@ -21,7 +21,7 @@ from discreet.mechanisms.blocks.closest import (
     chosen,
     closeness,
 )
-from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.parameters import between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import (
     LARGEST_EPSILON,
@@ -133,7 +133,7 @@ class UTraVaS(Mechanism[Variants]):
         "fixed", "strict only: average exactly `runs`, or let a private choice take fewer"
     )
     runs: int = parameter(
-        1, "how many TraVaS runs are averaged; the most that are tried", low=1, high=20
+        1, "how many TraVaS runs are averaged; the most that are tried", between(1, 20)
     )
 
     @property

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan, rdp_epsilon
@@ -81,8 +81,7 @@ class Generative(Mechanism[Variants]):
     cases: int | None = parameter(
         None,
         "how many cases to generate, a public number; by default the noisy number of the log's",
-        low=0,
-        high=10_000_000,
+        between(0, 10_000_000),
     )
 
     @abstractmethod
