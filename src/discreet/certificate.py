@@ -40,22 +40,17 @@ class Certificate:
     seal_sha256: str = field(init=False, default="")
     """A digest of everything above, so that no line of it is changed unnoticed."""
 
+    intact: bool = field(init=False, default=True, compare=False)
+    """Whether it still reads as it was written."""
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seal_sha256", self._sealed())
-
-    @property
-    def intact(self) -> bool:
-        """Whether the certificate still reads as it was written."""
-        return self.seal_sha256 == self._sealed()
-
-    def _sealed(self) -> str:
-        values = {key: value for key, value in asdict(self).items() if key != "seal_sha256"}
-        text = json.dumps(values, ensure_ascii=False, sort_keys=True, allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        object.__setattr__(self, "seal_sha256", _sealed(self.to_dict()))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {"format": FORMAT, **asdict(self)}
+        values = asdict(self)
+        del values["intact"]
+        return {"format": FORMAT, **values}
 
     def to_json(self) -> str:
         """The canonical text."""
@@ -68,11 +63,14 @@ class Certificate:
             values = json.loads(text)
             if values.pop("format") != FORMAT:
                 raise ValueError("unknown format")
+            seal = str(values.get("seal_sha256", ""))
+            intact = seal == _sealed(values)  # as it was read: later versions may say more
+            values.pop("seal_sha256", None)
             values["guarantee"] = Guarantee.from_dict(values["guarantee"])
             values["notes"] = tuple(values["notes"])
-            seal = str(values.pop("seal_sha256", ""))
             certificate = cls(**values)
             object.__setattr__(certificate, "seal_sha256", seal)
+            object.__setattr__(certificate, "intact", intact)
             return certificate
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise CertificateError(f"this is not a certificate of discreet: {error}") from error
@@ -125,6 +123,13 @@ class Certificate:
         """The text that lies beside a released file."""
         text = json.dumps(self.to_dict(), ensure_ascii=False, indent=2, sort_keys=True)
         return text.encode() + b"\n"
+
+
+def _sealed(values: dict[str, Any]) -> str:
+    """The digest of everything that a certificate says, but for that digest and the format."""
+    said = {key: value for key, value in values.items() if key not in ("seal_sha256", "format")}
+    text = json.dumps(said, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class CertificateError(DiscreetError, ValueError):
