@@ -1,4 +1,4 @@
-"""Training as a steward runs it: paid once, stopped and gone on with, refused when it should be."""
+"""Training as a steward runs it: paid once, stopped and resumed, refused when it should be."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_copied_checkpoint_gives_no_second_model(desk: Desk) -> None:
     desk.run(*TRAIN, *booked)
     for name in copies:
         said = desk.refused("train", "log.csv", "-o", name, *SMALL, *booked)
-        assert "gone on elsewhere" in said
+        assert "continued elsewhere" in said
         assert "loss" not in said
         assert not (desk.folder / name).exists()
     assert spends() == 1
@@ -163,7 +163,7 @@ def test_a_copy_overtakes_and_the_original_is_refused(desk: Desk) -> None:
     copy = "copy.discreet"
     shutil.copy(checkpoint_path(desk.folder / MODEL), checkpoint_path(desk.folder / copy))
     desk.run("train", "log.csv", "-o", copy, *SMALL, *booked)
-    assert "gone on elsewhere" in desk.refused(*TRAIN, *booked)
+    assert "continued elsewhere" in desk.refused(*TRAIN, *booked)
     assert not (desk.folder / MODEL).exists()
 
 

@@ -97,7 +97,7 @@ def test_copies_that_run_at_the_same_time_write_one_model(place: Path, tmp_path:
             checkpoint_path(second).write_bytes(content)
             booking_for("town", where=place).train(small(), LOG, second)
 
-    with pytest.raises(LedgerError, match="gone on elsewhere"):
+    with pytest.raises(LedgerError, match="continued elsewhere"):
         booking_for("town", where=place).train(small(), LOG, first, show=overtaken)
     assert all(loss != loss for loss in shown), "no loss of a step that nobody may keep"
     assert second.exists()

@@ -189,7 +189,7 @@ def test_start_times_outside_the_public_stretch_count_at_its_edge() -> None:
     assert (drawn // HOUR % 24 == 9).mean() > 0.9
 
 
-def test_with_nothing_learnt_starts_still_lie_in_the_public_stretch() -> None:
+def test_with_nothing_learned_starts_still_lie_in_the_public_stretch() -> None:
     steps = spending(Budget(0.001, 0.1), 0.5, (), 0.1)
     drawn = Starts.learn(np.array([0]), steps, Randomness.seeded(0)).draw(100, Randomness.seeded(1))
     assert ((drawn >= MONDAY) & (drawn < MONDAY + (1 << DEPTH) * WEEK)).all()
@@ -241,8 +241,8 @@ def test_gaps_of_a_large_budget_fall_into_the_true_bins() -> None:
         targets=np.array([0, 1]),
     )
     plenty = tuple(Laplace(name, 50.0) for name in (ALL_GAPS, ACTIVITY_GAPS, RELATION_GAPS))
-    learnt = Gaps.learn(steps, Sequential("gaps", plenty), Randomness.seeded(0))
-    drawn = learnt.draw(np.array([0] * 200 + [1] * 200), Randomness.seeded(1))
+    learned = Gaps.learn(steps, Sequential("gaps", plenty), Randomness.seeded(0))
+    drawn = learned.draw(np.array([0] * 200 + [1] * 200), Randomness.seeded(1))
     assert (drawn[:200] == 0).mean() > 0.99
     place = np.searchsorted(EDGES, HOUR, side="right") - 1
     inside = (drawn[200:] >= EDGES[place]) & (drawn[200:] < EDGES[place + 1])

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.parameters import between, parameter
 from discreet.privacy.steps import Proved, Statement
 
 
@@ -34,7 +34,7 @@ class Silence(Mechanism):
     summary: ClassVar[str] = "releases nothing"
     paper: ClassVar[str] = "none"
     returns: ClassVar[str] = "variants"
-    loudness: int = parameter(0, "how loud to be silent", low=0, high=11)
+    loudness: int = parameter(0, "how loud to be silent", between(0, 11))
 
     def _spending(self, budget):
         return Proved("nothing", 0.0, 0.0, "constant")

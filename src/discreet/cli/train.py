@@ -49,13 +49,13 @@ def train(
     as_json: Json = False,
     **values: Any,
 ) -> None:
-    """Train a model under differential privacy, once; draw logs from it for ever.
+    """Train a model under differential privacy, once; then draw any number of logs from it.
 
     The model's file carries its certificate. Logs drawn from it by `discreet generate` have the
     same guarantee and cost nothing more.
 
     Training may be interrupted (Ctrl-C) and survives a crash: meanwhile it is kept in
-    NAME.discreet.checkpoint, and the same command goes on from there. It is paid for once, before
+    NAME.discreet.checkpoint, and the same command resumes from there. It is paid for once, before
     its first step. The checkpoint is as secret as the log, and so is what is printed on standard
     error.
 
@@ -101,7 +101,7 @@ def train(
 def _explain(stopped: StoppedError) -> None:
     complain(
         f"stopped; the training is kept in {stopped.path} and paid for. Run the same command "
-        "again to go on with it. Until then keep that file as secret as the log"
+        "again to resume it. Until then keep that file as secret as the log"
     )
 
 

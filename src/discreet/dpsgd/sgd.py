@@ -4,7 +4,7 @@
 adds up their gradients in integers (`clipping`), adds discrete Gaussian noise from the operating
 system, divides by a *public* expected number of cases and hands the result to an ordinary
 optimiser. All that comes after the noise is post-processing: momentum, moments, learning rates,
-averages. A sample without any case is a step of noise like any other. What so many steps cost is
+averages. A sample without any case is a step of noise like any other. What the steps cost is
 in `accounting`; a step beyond the plan is refused.
 """
 
@@ -29,7 +29,7 @@ from discreet.privacy.transcript import note, noted
 Weights = dict[str, Tensor]
 """Linear maps by name, out × (in + 1), the bias last."""
 MUCH = 1 << 16
-"""So many weights make it worth a thread to draw noise ahead, and others to multiply."""
+"""This many weights make it worth a thread to draw noise ahead, and others to multiply."""
 Optimiser = Callable[[Iterable[Tensor]], torch.optim.Optimizer]
 
 

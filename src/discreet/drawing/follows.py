@@ -20,11 +20,11 @@ LETTERS, ROWS = 23, 2
 """What an activity's box holds of its label."""
 
 ALL, EACH, MOST = 100, 3, 300
-"""How many steps are drawn: so many in all, or so many for each activity if that is more, but no
+"""How many steps are drawn: this many in all, or per activity if that is more, but no
 more than `MOST` beyond those that lead to an activity and from it most often."""
 
 QUICK = 200
-"""From so many steps on the layout spends less time on each."""
+"""Beyond this number of steps the layout spends less time on each."""
 
 Point = tuple[float, float]
 

@@ -49,7 +49,7 @@ EVERY = 30.0
 
 
 class CheckpointError(LogError):
-    """A checkpoint that cannot be gone on from; says what to do with it."""
+    """A checkpoint that cannot be resumed; says what to do with it."""
 
 
 class StoppedError(DiscreetError):
@@ -67,7 +67,7 @@ def checkpoint_path(output: Path) -> Path:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All that a run needs to be gone on with."""
+    """All that is needed to resume a run."""
 
     identity: str
     """A digest of the log, the mechanism and its parameters: what it is a run of."""
@@ -137,7 +137,7 @@ class Checkpoint:
             )
         except (TensorError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(
-                f"{path} is no checkpoint that could be gone on from ({error}); remove it to "
+                f"{path} is not a checkpoint that can be resumed ({error}); remove it to "
                 "start anew, which is paid for anew"
             ) from error
 
@@ -155,9 +155,9 @@ def identity(log: EventLog, mechanism: Generative, seed: int | None) -> str:
 
 
 class Payment(Protocol):
-    """What has paid for a run and lets it go on from one checkpoint to the next.
+    """What has paid for a run and lets it continue from one checkpoint to the next.
 
-    Each method raises if the run is not to go on: it belongs to others, or has gone on elsewhere.
+    Each method raises if the run must not continue: it is someone else's, or continued elsewhere.
     """
 
     mark: str | None

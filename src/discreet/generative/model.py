@@ -1,4 +1,4 @@
-"""TrainedModel: what training leaves behind, from which logs can be drawn for ever."""
+"""TrainedModel: what training leaves behind, from which any number of logs can be drawn."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TrainedModel:
         return int(self.state.facts["cases"])
 
     def sample(self, cases: int, source: Randomness) -> Variants:
-        """So many fresh cases."""
+        """This number of fresh cases."""
         if not 0 <= cases <= MOST_CASES:
             raise ParameterError(f"cases must be between 0 and {MOST_CASES:,}, not {cases:,}")
         try:
@@ -62,7 +62,7 @@ class TrainedModel:
             raise
 
     def generate(self, cases: int | None = None, *, seed: int | None = None) -> Release:
-        """A log of so many cases, by default about as many as the model was trained on.
+        """A log of this many cases, by default about as many as the model was trained on.
 
         A seed makes it repeatable and is safe: nothing but the model is read.
         """

@@ -96,7 +96,7 @@ class Training:
             yield Kept(self, path, found)
 
     def train(self, keeper: Keeper) -> TrainedModel:
-        """Train to the end, going on from what the keeper has."""
+        """Train to the end, resuming from what the keeper has."""
         source = self._source(keeper.checkpoint)
         log = self.log
         if self.mechanism.cases_per_individual is not None:

@@ -107,7 +107,7 @@ class Booking:
         with Training(mechanism, log, seed).kept_beside(output) as kept:
             if kept.found is not None:
                 kept.resume(self._resume(kept.found.booking, mechanism))
-                self.tell(f"going on from {kept.path.name}, which is paid for")
+                self.tell(f"resuming from {kept.path.name}, which is paid for")
             else:
                 self.check(mechanism, seeded=seed is not None)
                 self.recognise(log)

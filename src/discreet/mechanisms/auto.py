@@ -12,7 +12,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.alphabet import alphabet_parameter, checked_alphabet
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, below_one, parameter
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -48,9 +48,7 @@ class Auto(Mechanism[Variants]):
     delta: float = parameter(
         1e-6,
         "probability of an exception from epsilon; keep it far below 1/cases. 0 needs an alphabet",
-        low=0,
-        high=1,
-        open_high=True,
+        below_one,
     )
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     want: Literal["likeness", "real-variants"] = parameter(

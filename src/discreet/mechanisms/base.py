@@ -12,7 +12,14 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.files import LOG_SUFFIXES
-from discreet.mechanisms.parameters import Parameter, ParameterError, declared, parameter
+from discreet.mechanisms.parameters import (
+    Parameter,
+    ParameterError,
+    between,
+    declared,
+    fraction,
+    parameter,
+)
 from discreet.privacy.conversion import per_case
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Guarantee
@@ -33,12 +40,7 @@ LEAST_EPSILON = 1e-6
 def delta_parameter(default: float = 1e-6) -> Any:
     """Declare delta, for mechanisms that need one."""
     return parameter(
-        default,
-        "probability of an exception from epsilon; keep it far below 1/cases",
-        low=0,
-        high=1,
-        open_low=True,
-        open_high=True,
+        default, "probability of an exception from epsilon; keep it far below 1/cases", fraction
     )
 
 
@@ -66,14 +68,12 @@ class Mechanism(ABC, Generic[A_co]):
     epsilon: float = parameter(
         1.0,
         "how far one case may shift the odds of any outcome: e^epsilon; smaller is more private",
-        low=1e-4,
-        high=100_000,
+        between(1e-4, 100_000),
     )
     cases_per_individual: int | None = parameter(
         None,
         "protect individuals, not single cases: keep at most this many random cases of each",
-        low=1,
-        high=10_000,
+        between(1, 10_000),
     )
 
     def __post_init__(self) -> None:
@@ -245,7 +245,7 @@ def bound_individuals(log: EventLog, cases: int, source: Randomness) -> EventLog
 
 
 def kept_cases(log: EventLog, cases: int, source: Randomness) -> Integers:
-    """Which cases are kept if each individual may have so many, chosen uniformly at random.
+    """Which cases are kept if each individual may have only a few, chosen uniformly at random.
 
     The choice for one individual reads nothing of the others: a random order of all cases,
     then the first few of each individual.

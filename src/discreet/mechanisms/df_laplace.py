@@ -16,7 +16,7 @@ from discreet.mechanisms.blocks.contributions import Contributions, Norm
 from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
 from discreet.mechanisms.blocks.quantile import private_bound
 from discreet.mechanisms.laplace import PAPER
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -48,8 +48,7 @@ class FollowsMechanism(OverAlphabet[A_co]):
         None,
         "strict only: most steps (l1), or sum of squared steps (l2), that a case may contribute. "
         "Default: chosen privately for a tenth of epsilon",
-        low=1,
-        high=10_000,
+        between(1, 10_000),
     )
 
     def _validate(self) -> None:
@@ -129,7 +128,7 @@ class DFLaplace(FollowsMechanism[Follows]):
     min_count: int | None = parameter(
         None,
         "leave out pairs with a noisy count below this; default: derived from the noise",
-        low=1,
+        at_least(1),
     )
 
     def _spending(self, budget: Budget) -> Step | None:

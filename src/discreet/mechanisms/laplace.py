@@ -21,7 +21,7 @@ from discreet.mechanisms.blocks.prefix_growth import (
 )
 from discreet.mechanisms.blocks.prefix_tree import CANDIDATES, NoisyPrefixTree
 from discreet.mechanisms.blocks.quantile import private_bound
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -61,8 +61,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
     max_length: int | None = parameter(
         None,
         "longest variant; longer cases are cut. Default: chosen privately for a tenth of epsilon",
-        low=1,
-        high=10_000,
+        between(1, 10_000),
     )
     form: Form = parameter(
         "auto",
@@ -160,7 +159,7 @@ class Laplace(PrefixMechanism):
     min_count: int | None = parameter(
         None,
         "prune prefixes with a noisy count below this; default: derived from the noise",
-        low=1,
+        at_least(1),
     )
 
     def _spending(self, budget: Budget) -> Step:

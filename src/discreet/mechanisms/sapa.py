@@ -16,7 +16,7 @@ from discreet.mechanisms.blocks.contributions import Contributions, near_pairs
 from discreet.mechanisms.blocks.nudge import let_in
 from discreet.mechanisms.blocks.walks import balanced, walk_out
 from discreet.mechanisms.df_laplace import FOLLOWS, FollowsMechanism, square
-from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.parameters import at_least, between, parameter
 from discreet.mechanisms.sacofa import PAPER
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
@@ -60,7 +60,7 @@ class SaPa(FollowsMechanism[Variants]):
     returns: ClassVar[str] = "variants"
 
     max_distance: int = parameter(
-        1, "pairs are near if one follows the other within so many steps", low=1, high=20
+        1, "pairs are near if one follows the other within this many steps", between(1, 20)
     )
     playout: Literal["auto", "balanced", "backtracking"] = parameter(
         "auto",
@@ -71,7 +71,7 @@ class SaPa(FollowsMechanism[Variants]):
         None,
         "strict only: leave out near pairs with a noisy count below this; default: derived from "
         "the noise",
-        low=1,
+        at_least(1),
     )
 
     @property

@@ -21,7 +21,7 @@ from discreet.mechanisms.blocks.closest import (
     chosen,
     closeness,
 )
-from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.parameters import between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import (
     LARGEST_EPSILON,
@@ -133,7 +133,7 @@ class UTraVaS(Mechanism[Variants]):
         "fixed", "strict only: average exactly `runs`, or let a private choice take fewer"
     )
     runs: int = parameter(
-        1, "how many TraVaS runs are averaged; the most that are tried", low=1, high=20
+        1, "how many TraVaS runs are averaged; the most that are tried", between(1, 20)
     )
 
     @property
@@ -235,7 +235,7 @@ def _candidate(runs: int) -> str:
 
 
 def _runs(name: str, budget: Budget, runs: int, each: str) -> Sequential:
-    """So many equal TraVaS runs that together cost the budget."""
+    """Equal TraVaS runs that together cost the budget."""
     part = budget.share(1 / runs)
     selection = TruncatedSelection(min(part.epsilon, LARGEST_EPSILON), part.delta)
     return Sequential(name, tuple(Selecting(f"{each} {i + 1}", selection) for i in range(runs)))

@@ -56,7 +56,7 @@ class CountNoise:
         return cls("gaussian", Fraction(sensitivity_squared) / (2 * Fraction(rho)), name)
 
     def draw(self, size: int, rng: Randomness) -> Integers:
-        """Independent noise for so many counts."""
+        """Independent noise for `size` counts."""
         if self.kind == "laplace":
             return discrete_laplace(self.size, size, rng)
         return discrete_gaussian(self.size, size, rng)
@@ -78,7 +78,7 @@ class CountNoise:
         return math.sqrt(self.size) if self.kind == "gaussian" else math.sqrt(2) * float(self.size)
 
     def threshold(self, candidates: int, invented: float = 1.0) -> int:
-        """The least count at which, of so many empty candidates, about `invented` still pass."""
+        """The least count at which, of this many empty candidates, about `invented` still pass."""
         chance = min(0.5, invented / max(1, candidates))
         if self.kind == "gaussian":
             from statistics import NormalDist

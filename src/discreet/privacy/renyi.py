@@ -40,12 +40,12 @@ LARGEST_ORDER = 1 << 18
 SLACK = 1e-8
 """Relative; covers the rounding of logarithms and sums many times over."""
 GRID_BITS = 12
-"""Noise multipliers have so many bits after the first, so that their squares are exact."""
+"""Noise multipliers have this many bits after the first, so that their squares are exact."""
 
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """So many noisy steps on Poisson samples, fixed before the first of them."""
+    """Noisy steps on Poisson samples, fixed before the first of them."""
 
     sampling_rate: Fraction
     steps: int

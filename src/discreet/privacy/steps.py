@@ -217,7 +217,7 @@ class Selecting(Step):
         return select(self.selection, counts, rng)
 
     def noise(self, size: int, rng: Randomness) -> Integers:
-        """The noise that decides, for so many keys."""
+        """The noise that decides, for `size` keys."""
         return self.selection.noise(size, rng)
 
     def prepare(self) -> None:
@@ -540,7 +540,7 @@ class RandomStopping(Step):
 
 @dataclass(frozen=True)
 class Group(Step):
-    """What a release costs an individual who counts with at most so many cases."""
+    """What a release costs an individual who counts with at most `cases` cases."""
 
     release: Step
     cases: int
@@ -589,7 +589,7 @@ def noise_of(step: Step, sensitivity: Rational) -> CountNoise:
 def least_noise(
     step: Step, l1: Rational, l2_squared: Rational, candidates: int = 1000
 ) -> CountNoise:
-    """The noise among a step's alternatives whose threshold for so many candidates is lowest.
+    """The noise among a step's alternatives whose threshold for this many candidates is lowest.
 
     For counts that one case changes by at most `l1` in sum and `l2_squared` in sum of squares.
     """

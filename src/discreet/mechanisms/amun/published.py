@@ -152,7 +152,7 @@ def noisy_times(
 
 
 def without_rare(log: EventLog, min_count: int) -> EventLog:
-    """Only cases all of whose transitions are taken by at least so many cases.
+    """Only cases all of whose transitions are taken by at least `min_count` cases.
 
     Dropping a variant changes the automaton, so this is repeated until nothing more is dropped.
     """

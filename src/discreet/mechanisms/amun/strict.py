@@ -19,7 +19,7 @@ from discreet.releases import fresh_names
 
 
 def draw(log: EventLog, columns: tuple[str, ...], spending: Step, source: Randomness) -> EventLog:
-    """A new log. The log is read where something is learnt, and nowhere else."""
+    """A new log. The log is read where something is learned, and nowhere else."""
     times = microseconds(log)
     shown, counts = spending.find(VARIANTS, Selecting).select(log.variants.counts, source)
     variants = log.variants.take(shown, counts).trimmed()

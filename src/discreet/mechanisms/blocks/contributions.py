@@ -51,7 +51,7 @@ class Contributions:
 
     @classmethod
     def of_near(cls, variants: Variants, distance: int) -> Contributions:
-        """Pairs at most so many steps apart, each once per case, numbered likewise."""
+        """Pairs at most `distance` steps apart, each once per case, numbered likewise."""
         source, target, owner = near_pairs(variants, distance)
         width = len(variants.activities) + 1
         found = cls.of(owner, source * width + target, width * width)
@@ -96,7 +96,7 @@ class Contributions:
 
 
 def near_pairs(variants: Variants, distance: int) -> tuple[Integers, Integers, Integers]:
-    """Every pair of events at most so many steps apart: source, target, and variant.
+    """Every pair of events at most `distance` steps apart: source, target, and variant.
 
     ⊤ and ⊥ are events too, with the code after the last activity; the pair of both is left out.
     """

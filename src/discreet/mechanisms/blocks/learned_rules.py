@@ -11,7 +11,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Step, least_noise
 
 SURE = 10
-"""Rules are learned only between activities that occur in so many times the threshold."""
+"""Rules relate only activities that occur this many times as often as the threshold."""
 
 
 def learned_rules(

@@ -15,7 +15,7 @@ from discreet.mechanisms.blocks.alphabet import (
     outside_advice,
     projected,
 )
-from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.parameters import below_one, parameter
 from discreet.releases import A_co
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ class OverAlphabet(Mechanism[A_co]):
     delta: float = parameter(
         0.0,
         "probability of an exception from epsilon; 0 for none, else far below 1/cases",
-        low=0,
-        high=1,
-        open_high=True,
+        below_one,
     )
     fidelity: Fidelity = parameter(
         "strict", "strict: the proved form; published: the paper's algorithm, whatever it costs"

@@ -17,7 +17,7 @@ from discreet.privacy.steps import Laplace
 from discreet.privacy.transcript import note
 
 FIRM = 1.5
-"""A count of so many times its threshold is taken for real even if nothing below it is kept."""
+"""A count this many times its threshold is taken to be real even if nothing below it is kept."""
 
 HARMLESS, HARMFUL, DROPPED = 0, 1, 2
 
@@ -123,7 +123,7 @@ def grow_privtree(
 
 
 def privtree_noise(symbols: int, splits: Laplace) -> tuple[CountNoise, int]:
-    """The noise, of scale λ, and the bias t per step for so many symbols, rounded up."""
+    """The noise, of scale λ, and the bias t per step for this alphabet, rounded up."""
     noise = splits.noise(Fraction(2 * symbols - 1, symbols - 1))
     bias = math.ceil(float(noise.size) * math.log(symbols) * (1 + 2**-40))
     return noise, max(1, bias)

@@ -82,7 +82,7 @@ class NoisyPrefixTree:
         return keys
 
     def grow(self, chosen: Ints, counts: Ints, firm: Booleans, open_: Booleans) -> None:
-        """Keep the chosen candidates, numbered in ascending order; go on from the open ones."""
+        """Keep the chosen candidates, numbered in ascending order; continue from the open ones."""
         parent, symbol = np.divmod(np.asarray(chosen, dtype=np.int64), self.symbols)
         place = np.full(len(self.open) * self.symbols, -1, dtype=np.int64)
         going_on = np.flatnonzero(open_ & (symbol != self.end))

@@ -10,7 +10,7 @@ from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
 from discreet.mechanisms.generative.base import State, Watch, check_layers
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import Interval, ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
@@ -46,20 +46,18 @@ class DDPM(OverDictionary):
     width: int | None = parameter(
         None,
         f"units of a hidden layer; by default {STRICT_WIDTH}, published {PUBLISHED_WIDTH}",
-        low=1,
-        high=8192,
+        between(1, 8192),
     )
     learning_rate: float = parameter(
-        0.005, "published only: of its optimiser (Adam)", low=0, high=10, open_low=True
+        0.005, "published only: of its optimiser (Adam)", Interval(0, 10, open_low=True)
     )
     microbatch: int = parameter(
         1,
         "published only: how many cases are clipped together; above 1 breaks the proof",
-        low=1,
-        high=1024,
+        between(1, 1024),
     )
     strides: int = parameter(
-        300, "in how many strides a case is generated, of 300 steps", low=1, high=300
+        300, "in how many strides a case is generated, of 300 steps", between(1, 300)
     )
 
     def _validate(self) -> None:

@@ -56,7 +56,7 @@ def trained(
     watch: Watch,
     saved: State | None,
 ) -> State:
-    """Take all planned steps, going on from `saved`; the weights afterwards are the model."""
+    """Take all planned steps, resuming from `saved`; the weights afterwards are the model."""
     spending = mechanism.noisy_step(NETWORK)
     plan = spending.plan
     expected = facts["trained_on"] * float(plan.sampling_rate)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan, rdp_epsilon
@@ -81,8 +81,7 @@ class Generative(Mechanism[Variants]):
     cases: int | None = parameter(
         None,
         "how many cases to generate, a public number; by default the noisy number of the log's",
-        low=0,
-        high=10_000_000,
+        between(0, 10_000_000),
     )
 
     @abstractmethod
@@ -91,14 +90,14 @@ class Generative(Mechanism[Variants]):
 
     @abstractmethod
     def _train(self, log: EventLog, source: Randomness, watch: Watch) -> State:
-        """Train, going on from `watch.resumed()` if there is anything.
+        """Train, resuming from `watch.resumed()` if there is anything.
 
         The result's facts hold at least `cases`, a noisy or public number.
         """
 
     @abstractmethod
     def _generate(self, model: State, cases: int, source: Randomness) -> Variants:
-        """So many cases of a trained model: post-processing."""
+        """Cases drawn from a trained model: post-processing."""
 
     def _check_model(self, model: State) -> None:
         """Raise ValueError unless these are tensors and facts of such a model; reads a file's."""
@@ -120,7 +119,7 @@ class Generative(Mechanism[Variants]):
         return Renyi(name, steps, self._training_share(budget).delta, exception)
 
     def epsilon_so_far(self, taken: Mapping[str, int]) -> float:
-        """What was spent of epsilon after so many steps, by the certifying accountant.
+        """The part of epsilon spent after these steps, by the certifying accountant.
 
         What is asked before training (a plan of one step, or a share of its own) counts.
         """

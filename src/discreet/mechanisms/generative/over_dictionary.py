@@ -20,7 +20,7 @@ from discreet.mechanisms.generative.dictionary import (
     checked_dictionary,
     dictionary_parameter,
 )
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, Selection
 from discreet.privacy.randomness import Randomness
@@ -74,17 +74,13 @@ class OverDictionary(Generative):
     )
     dictionary: tuple[tuple[str, ...], ...] | str | None = dictionary_parameter()
     sampling_rate: float | None = parameter(
-        None,
-        "the chance of each case to be in a training step; by default 1/4",
-        low=1e-4,
-        high=1,
+        None, "the chance of each case to be in a training step; by default 1/4", between(1e-4, 1)
     )
     steps: int | None = parameter(
         None,
         "how many noisy training steps a network takes; by default as many as show it each case "
         "10 times on average",
-        low=1,
-        high=1_000_000,
+        between(1, 1_000_000),
     )
 
     def _validate(self) -> None:
@@ -122,13 +118,13 @@ class OverDictionary(Generative):
         watch: Watch,
         saved: State | None,
     ) -> State:
-        """Train on so many cases of each column."""
+        """Train on these numbers of cases per column."""
 
     @abstractmethod
     def _columns_of(
         self, model: State, columns: Dictionary, cases: int, source: Randomness
     ) -> Integers:
-        """The columns of so many cases drawn from a trained model."""
+        """The columns of cases drawn from a trained model."""
 
     def _generate(self, model: State, cases: int, source: Randomness) -> Variants:
         columns = Dictionary.from_facts(model.facts)

@@ -22,7 +22,7 @@ from discreet.mechanisms.blocks.alphabet import (
 from discreet.mechanisms.headtail.prediction import head_is_better
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, below_one, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.partition import LARGEST_EPSILON, select
@@ -107,9 +107,7 @@ class HeadTail(Mechanism[Variants]):
     delta: float = parameter(
         1e-6,
         "probability of an exception from epsilon; keep it far below 1/cases. 0 needs an alphabet",
-        low=0,
-        high=1,
-        open_high=True,
+        below_one,
     )
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
 

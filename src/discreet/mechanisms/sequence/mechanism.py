@@ -19,7 +19,7 @@ from discreet.mechanisms.blocks.alphabet import (
     outside_advice,
 )
 from discreet.mechanisms.generative.base import Generative, State, Watch, check_layers
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, between, parameter
 from discreet.mechanisms.sequence.reading import (
     UNDISCLOSED,
     Finding,
@@ -95,12 +95,12 @@ class Sequence(Generative):
 
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     max_length: int = parameter(
-        64, "longest case that is learned and written; longer ones are cut", low=1, high=1000
+        64, "longest case that is learned and written; longer ones are cut", between(1, 1000)
     )
     sampling_rate: float = parameter(
-        0.25, "chance of each case to take part in a training step", low=1e-4, high=1
+        0.25, "chance of each case to take part in a training step", between(1e-4, 1)
     )
-    steps: int = parameter(60, "how many training steps are taken", low=1, high=10_000)
+    steps: int = parameter(60, "how many training steps are taken", between(1, 10_000))
 
     def _validate(self) -> None:
         super()._validate()

@@ -70,7 +70,7 @@ def trained(
     watch: Watch,
     saved: State | None,
 ) -> State:
-    """Train on the cases, going on from what was saved; the mean of the later weights."""
+    """Train on the cases, resuming from what was saved; the mean of the later weights."""
     plan = spending.plan
     sizes = layer_sizes(len(seen.activities), WIDTH)
     weights = fresh_weights(sizes, source, torch.float64)

@@ -9,7 +9,7 @@ from discreet.arrays import Integers
 from discreet.mechanisms.generative.base import State, Watch, check_layers
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
-from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.parameters import between, parameter
 from discreet.mechanisms.travag.sizes import (
     DECODER,
     DISCRIMINATOR,
@@ -49,8 +49,7 @@ class TraVaG(OverDictionary):
     discriminator_steps: int = parameter(
         15,
         "published only: steps of the discriminator for each step of the generator",
-        low=1,
-        high=1000,
+        between(1, 1000),
     )
 
     def _schedule(self) -> dict[str, TrainingPlan]:

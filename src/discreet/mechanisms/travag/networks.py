@@ -52,7 +52,7 @@ def discriminate(apply: Apply, cases: Tensor) -> Tensor:
 def columns_of(
     tensors: Mapping[str, Any], columns: Dictionary, cases: int, strict: bool, source: Randomness
 ) -> Integers:
-    """Columns of so many cases of a trained model; never the one that stands for others.
+    """Columns of cases drawn from a trained model; never the one that stands for others.
 
     strict draws a column by the decoder's odds; published takes the likeliest, as the paper does.
     """

@@ -143,7 +143,7 @@ def trained(
     watch: Watch,
     saved: State | None,
 ) -> State:
-    """Take all planned steps of both phases, going on from `saved`."""
+    """Take all planned steps of both phases, resuming from `saved`."""
     run = Training(mechanism, counts, facts["trained_on"], source)
     if saved is not None:
         resume(run.networks, saved)

@@ -68,7 +68,7 @@ def trained(
     watch: Watch,
     saved: State | None,
 ) -> State:
-    """Take all planned steps, going on from `saved`."""
+    """Take all planned steps, resuming from `saved`."""
     run = Game(mechanism, counts, facts, source)
     if saved is None:
         run.begin(torch.tensor(facts["start"], dtype=torch.float64))
