@@ -41,7 +41,8 @@ def test_round_trip_and_the_same_bytes_again() -> None:
 
 
 def test_the_safetensors_library_agrees() -> None:
-    library = pytest.importorskip("safetensors.numpy", reason="the extra generative is missing")
+    import safetensors.numpy as library
+
     read = library.load(pack(ARRAYS, METADATA))
     assert set(read) == set(ARRAYS)
     for name, array in ARRAYS.items():

@@ -23,8 +23,9 @@ from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travag import TraVaG
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import pld_epsilon, rdp_epsilon
+from discreet.privacy.renyi import rdp_epsilon
 from tests.composition import basic
+from tests.loss_distributions import training_epsilon
 
 BOTH = [DDPM, TraVaG]
 QUICK: dict[type[OverDictionary], dict[str, Any]] = {
@@ -66,7 +67,7 @@ def test_what_is_asked_for_is_accounted(
     plans = list(mechanism.plans.values())
     assert SIZE in mechanism.plans
     assert 0.99 * share.epsilon <= rdp_epsilon(plans, share.delta) <= share.epsilon
-    assert pld_epsilon(plans, share.delta) <= share.epsilon * 1.001
+    assert training_epsilon(plans, share.delta) <= share.epsilon * 1.001
 
 
 @pytest.mark.parametrize("kind", BOTH)

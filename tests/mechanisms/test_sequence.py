@@ -27,9 +27,10 @@ from discreet.mechanisms.sequence.reading import PER_CASE, UNDISCLOSED, Finding,
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import TrainingPlan, pld_epsilon, rdp_epsilon
+from discreet.privacy.renyi import TrainingPlan, rdp_epsilon
 from discreet.privacy.steps import SampledGaussian
 from tests.composition import basic
+from tests.loss_distributions import training_epsilon
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
 
@@ -76,7 +77,7 @@ def test_what_is_accounted_is_what_was_asked_for(epsilon: float, alphabet: Any) 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_the_second_accountant_agrees(epsilon: float) -> None:
     mechanism = Sequence(epsilon=epsilon, delta=1e-6)
-    other = pld_epsilon(list(mechanism.plans.values()), mechanism.training_budget.delta)
+    other = training_epsilon(list(mechanism.plans.values()), mechanism.training_budget.delta)
     assert 0.8 * epsilon < other <= epsilon * 1.001
 
 

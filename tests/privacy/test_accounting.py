@@ -9,6 +9,7 @@ import pytest
 from discreet.privacy import accounting
 from discreet.privacy.guarantee import Part
 from tests.composition import basic, zcdp
+from tests.loss_distributions import steps_epsilon
 
 
 def gaussian_delta(sigma: float, epsilon: float) -> float:
@@ -65,10 +66,10 @@ def test_zcdp_counts_pure_parts_and_their_deltas() -> None:
 
 
 def test_privacy_loss_distributions_are_tighter_but_never_optimistic() -> None:
-    epsilon = accounting.pld_epsilon([], [2.0], 1e-5)
+    epsilon = steps_epsilon([], [2.0], 1e-5)
     assert gaussian_delta(2.0, epsilon) <= 1e-5
     assert epsilon <= accounting.zcdp_epsilon(1 / 8, 1e-5)
-    ten = accounting.pld_epsilon([10.0] * 10, [], 1e-5)
+    ten = steps_epsilon([10.0] * 10, [], 1e-5)
     assert ten < 1.0
     with pytest.raises(ValueError, match="add up"):
-        accounting.pld_epsilon([1.0], [], 0.0)
+        steps_epsilon([1.0], [], 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
 
 _UP = 1 + 2**-40
@@ -60,24 +59,3 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
         else:
             high = middle
     return low
-
-
-def pld_epsilon(
-    laplace_scales: Sequence[float], gaussian_multipliers: Sequence[float], delta: float
-) -> float:
-    """ε at `delta` of sensitivity-1 Laplace and Gaussian steps, by privacy-loss distributions.
-
-    Only for steps fixed in advance: across adaptively chosen parameters this is not valid. The
-    estimate is pessimistic (dp-accounting rounds losses up). At δ = 0 it would answer infinity;
-    use plain sums there.
-    """
-    if not 0 < delta < 1:
-        raise ValueError("privacy-loss distributions need delta between 0 and 1; add up instead")
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    total = pld.identity()
-    for scale in laplace_scales:
-        total = total.compose(pld.from_laplace_mechanism(scale))
-    for multiplier in gaussian_multipliers:
-        total = total.compose(pld.from_gaussian_mechanism(multiplier))
-    return float(total.get_epsilon_for_delta(delta))
