@@ -29,7 +29,7 @@ class CountNoise:
     A vector of counts of L1 sensitivity Δ with Laplace noise of scale Δ/ε is ε-DP; one of L2
     sensitivity Δ with Gaussian noise of variance Δ²/(2ρ) is ρ-zCDP, whatever is drawn lazily or
     left out by looking at the noisy values only. Mechanisms get theirs from a step of their
-    spending (`privacy/steps.py`), whose name it carries.
+    spending (`privacy/steps/`), whose name it carries.
     """
 
     kind: Literal["laplace", "gaussian"]
