@@ -261,6 +261,9 @@ def _averages(
     noise = [step.noise(math.prod(shape), source).reshape(shape) for step in steps]
     noisy = variants.counts + np.stack(noise, axis=1)
     passed = noisy > selection.threshold
+    if size == 1:
+        for step, row, over in zip(steps, noisy[0], passed[0], strict=True):
+            step.note_shown(row[over])
     times = passed.sum(axis=1)
     total = np.where(passed, noisy, 0).sum(axis=1)
     mean = np.rint((total + (runs - times) * hidden) / runs).astype(np.int64)

@@ -188,11 +188,17 @@ class Selecting(Step):
 
     def select(self, counts: Ints, rng: Randomness) -> tuple[Integers, Integers]:
         """Indices of the keys that are shown and their noisy counts."""
-        return select(self.selection, counts, rng)
+        shown, noisy = select(self.selection, counts, rng)
+        self.note_shown(noisy)
+        return shown, noisy
 
     def noise(self, size: int, rng: Randomness) -> Integers:
         """The noise that decides, for so many keys."""
         return self.selection.noise(size, rng)
+
+    def note_shown(self, noisy: Integers) -> None:
+        """Note what is shown, largest first: the raw order of the keys would tell of hidden ones."""
+        note(self.name, np.sort(noisy)[::-1])
 
 
 @dataclass(frozen=True)

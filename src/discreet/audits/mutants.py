@@ -1,0 +1,190 @@
+"""Mechanisms of which a step draws no noise: what an audit must be able to tell from the sound one.
+
+A mutant is the mechanism itself with another tree of steps: the same costs, the same promise, but
+leaves that are silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from discreet.arrays import Integers
+from discreet.audits.reference import ExactGaussian
+from discreet.mechanisms.auto import Auto
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.choice import Choice
+from discreet.privacy.count_noise import CountNoise
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.noise import Rational
+from discreet.privacy.partition import Selection
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.selection import Score
+from discreet.privacy.steps import (
+    Choosing,
+    Gaussian,
+    Laplace,
+    SampledGaussian,
+    Selecting,
+    Step,
+)
+from discreet.privacy.transcript import note
+
+Mutated = TypeVar("Mutated", bound=Mechanism)
+
+
+@dataclass(frozen=True)
+class NoNoise(CountNoise):
+    """Zeros in place of noise."""
+
+    def draw(self, size: int, rng: Randomness) -> Integers:
+        """Zeros."""
+        return _zeros(size, rng)
+
+
+def _none(noise: CountNoise) -> NoNoise:
+    return NoNoise(noise.kind, noise.size, noise.name)
+
+
+class SilentLaplace(Laplace):
+    """Counts as they are."""
+
+    def noise(self, sensitivity: Rational = 1) -> CountNoise:
+        """None."""
+        return _none(super().noise(sensitivity))
+
+
+class SilentGaussian(Gaussian):
+    """Counts as they are."""
+
+    def noise(self, sensitivity_squared: Rational = 1) -> CountNoise:
+        """None."""
+        return _none(super().noise(sensitivity_squared))
+
+
+class SilentSampledGaussian(SampledGaussian):
+    """Sums over samples as they are."""
+
+    def noise(self, sensitivity_squared: Rational = 1) -> CountNoise:
+        """None."""
+        return _none(super().noise(sensitivity_squared))
+
+
+class SilentExactGaussian(ExactGaussian):
+    """Counts as they are."""
+
+    def noise(self) -> CountNoise:
+        """None."""
+        return _none(super().noise())
+
+
+class SilentChoosing(Choosing):
+    """The best, or the best few, without any chance."""
+
+    def choose(
+        self, scores: Iterable[Score], sensitivity: Rational, *, monotone: bool, rng: Randomness
+    ) -> int:
+        """The first of the highest scores."""
+        chosen = _ranked(scores)[0]
+        note(self.name, [chosen])
+        return chosen
+
+    def choose_several(
+        self, scores: Iterable[Score], k: int, sensitivity: Rational, *, rng: Randomness
+    ) -> list[int]:
+        """The k highest, earlier ones first among equals."""
+        chosen = _ranked(scores)[:k]
+        note(self.name, chosen)
+        return chosen
+
+
+def _ranked(scores: Iterable[Score]) -> list[int]:
+    exact = [Fraction(int(score.numerator), int(score.denominator)) for score in scores]
+    return sorted(range(len(exact)), key=lambda place: -exact[place])
+
+
+SILENT: dict[type[Step], type[Step]] = {
+    Choosing: SilentChoosing,
+    ExactGaussian: SilentExactGaussian,
+    Gaussian: SilentGaussian,
+    Laplace: SilentLaplace,
+    SampledGaussian: SilentSampledGaussian,
+    Selecting: Selecting,
+}
+
+
+def noisy_leaves(mechanism: Mechanism) -> list[str]:
+    """The steps of a mechanism that draw noise, by name; none where no promise is made.
+
+    A whole release by another mechanism is none of them: that mechanism has mutants of its own.
+    """
+    if mechanism.spending is None:
+        return []
+    return [step.name for step in mechanism.spending.walk() if type(step) in SILENT]
+
+
+def without_noise(mechanism: Mutated, leaf: str) -> Mutated:
+    """The mechanism, whose step of that name draws no noise."""
+    return _silenced(mechanism, {leaf})
+
+
+def alone(mechanism: Mutated, leaf: str) -> Mutated:
+    """The mechanism, of whose steps only this one draws noise."""
+    return _silenced(mechanism, set(noisy_leaves(mechanism)) - {leaf}, candidates=True)
+
+
+def _silenced(mechanism: Mutated, names: set[str], *, candidates: bool = False) -> Mutated:
+    assert mechanism.spending is not None
+    tree = _silent(mechanism.spending, names)
+    mutant = copy(mechanism)
+    changed: dict[str, Any] = {"spending": tree, "_spending": partial(_same, tree)}
+    if isinstance(mechanism, Auto):
+        chosen, reason = mechanism.choice
+        changed["choice"] = _silenced(chosen, names), reason
+    if isinstance(mechanism, Choice) and candidates:
+        built = [_quiet(one) for one in mechanism._built(mechanism.case_budget)]
+        changed["_built"] = partial(_same, built)
+    mutant.__dict__.update(changed)
+    return mutant
+
+
+def _quiet(mechanism: Mechanism) -> Mechanism:
+    return _silenced(mechanism, set(noisy_leaves(mechanism)), candidates=True)
+
+
+def _quiet_selection(selection: Selection) -> Selection:
+    """The selection that shows every key whose true count passes the threshold, with that count."""
+    quiet = copy(selection)
+    quiet.__dict__["noise"] = _zeros
+    return quiet
+
+
+def _zeros(size: int, source: Randomness) -> Integers:
+    return np.zeros(size, dtype=np.int64)
+
+
+def _same(value: Any, budget: Budget) -> Any:
+    return value
+
+
+def _silent(step: Step, names: set[str]) -> Step:
+    """The tree with the leaves of these names silent."""
+    if step.name in names and type(step) in SILENT:
+        values = {entry.name: getattr(step, entry.name) for entry in fields(step)}
+        if isinstance(step, Selecting):
+            values["selection"] = _quiet_selection(step.selection)
+        return SILENT[type(step)](**values)
+    changed: dict[str, Any] = {}
+    for entry in fields(step):
+        value = getattr(step, entry.name)
+        if isinstance(value, Step):
+            changed[entry.name] = _silent(value, names)
+        elif isinstance(value, tuple) and value and all(isinstance(v, Step) for v in value):
+            changed[entry.name] = tuple(_silent(below, names) for below in value)
+    return replace(step, **changed) if changed else step
