@@ -92,21 +92,16 @@ def learn_answers(
 
 def _learn(name: str, left: Sequence[Transcript], right: Sequence[Transcript]) -> StepFeatures:
     size = max(len(_flat(one, name)) for one in (*left, *right))
-    first = max(
-        (answer.size for one in (*left, *right) for answer in one.get(name, [])), default=0
-    )
+    first = max(answer.size for one in (*left, *right) for answer in one.get(name, []))
+    first = min(max(first, 1), LONGEST)
     whole = [
         np.array([_fitted(_flat(one, name), min(size, LONGEST)) for one in side])
         for side in (left, right)
     ]
     single = [
         np.array(
-            [
-                _fitted(answer.ravel(), min(first, LONGEST))
-                for one in side
-                for answer in one.get(name, [])
-            ]
-        ).reshape(-1, min(first, LONGEST))
+            [_fitted(answer.ravel(), first) for one in side for answer in one.get(name, [])]
+        ).reshape(-1, first)
         for side in (left, right)
     ]
     return StepFeatures(name, min(size, ENTRIES), _direction(*whole), _direction(*single))
@@ -115,7 +110,7 @@ def _learn(name: str, left: Sequence[Transcript], right: Sequence[Transcript]) -
 def _direction(left: Floats, right: Floats) -> Floats:
     """Differences of the means over variances: where entries are independent, the best weights."""
     if not len(left) or not len(right):
-        return np.ones(left.shape[1] or right.shape[1])
+        return np.ones(left.shape[1])
     difference = right.mean(axis=0) - left.mean(axis=0)
     variance = left.var(axis=0) + right.var(axis=0)
     found: Floats = difference / (variance + 0.01 * variance.mean() + 1e-9)

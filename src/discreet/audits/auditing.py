@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from typing import Any, NamedTuple
@@ -68,8 +68,10 @@ def audit(
     else:
         subject = _subject(mechanism, parameters)
     chosen = list(pairs) if pairs is not None else subject.pairs(quick)
-    job = _Job(subject, chosen, effort or (QUICK if quick else FULL), mutants)
-    return job.result(_run(job.tasks(), workers, watch))
+    job = _Job(subject, chosen, effort or (QUICK if quick else FULL))
+    tasks = job.tasks()
+    found = _run([*tasks, *(_mutant_tasks([job]) if mutants else ())], workers, watch)
+    return _with_powers([job.result(found[: len(tasks)])], found)[0]
 
 
 def audit_all(
@@ -86,25 +88,28 @@ def audit_all(
     audits, and the mechanisms that could not be built or imported, with the reason.
     """
     effort = effort or (QUICK if quick else FULL)
-    jobs: list[_Job] = []
+    mutants = not quick if mutants is None else mutants
+    jobs: dict[str, list[_Job]] = {}
+    tasks: dict[str, list[Task]] = {}
     left_out: dict[str, str] = {}
     for name in audited_names():
         try:
-            jobs += [
-                _Job(one, one.pairs(quick), effort, not quick if mutants is None else mutants)
-                for one in subjects_of(name)
-            ]
+            jobs[name] = [_Job(one, one.pairs(quick), effort) for one in subjects_of(name)]
+            tasks[name] = [task for job in jobs[name] for task in job.tasks()]
+            tasks[name] += _mutant_tasks(jobs[name]) if mutants else []
         except (ParameterError, ImportError) as error:
             left_out[name] = str(error)
-    tasks = [job.tasks() for job in jobs]
-    found = iter(_run([task for part in tasks for task in part], workers or processors(), watch))
-    audits = []
-    for job, part in zip(jobs, tasks, strict=True):
-        outcomes = [next(found) for _ in part]
+    work = [task for part in tasks.values() for task in part]
+    outcomes = iter(_run(work, workers or processors(), watch))
+    audits: list[Audit] = []
+    for name, part in tasks.items():
+        found = [next(outcomes) for _ in part]
+        ordered = iter(found)
         try:
-            audits.append(job.result(outcomes))
+            own = [job.result([next(ordered) for _ in job.pairs]) for job in jobs[name]]
+            audits += _with_powers(own, found)
         except ImportError as error:
-            left_out[job.subject.mechanism] = str(error)
+            left_out[name] = str(error)
     return audits, left_out
 
 
@@ -139,22 +144,18 @@ class _Job:
     subject: Subject
     pairs: list[Pair]
     effort: Effort
-    mutants: bool
 
     def tasks(self) -> list[Task]:
         if not self.pairs:
             raise ParameterError(f"there is no pair of logs to audit {self.subject.mechanism} on")
         alpha = (1 - CONFIDENCE) / len(self.pairs)
-        name, tasks, trains = self.subject.mechanism, [], False
+        tasks = []
         for pair in self.pairs:
             mechanism = self.subject.build(pair)
             _check_fit(mechanism, pair)
-            trains = isinstance(mechanism, Generative)
             work = partial(audit_pair, mechanism, pair, self.effort, alpha)
-            tasks.append(Task(f"{name}: {pair.name}", trains, work))
-        for step in mutant_steps(self.subject, self.pairs) if self.mutants else ():
-            work = partial(measure_power, self.subject, step, self.pairs)
-            tasks.append(Task(f"{name} without the noise of {step}", trains, work))
+            title = f"{self.subject.mechanism}: {pair.name}"
+            tasks.append(Task(title, isinstance(mechanism, Generative), work))
         return tasks
 
     def result(self, found: list[Outcome]) -> Audit:
@@ -166,8 +167,38 @@ class _Job:
             self.subject.parameters,
             self.subject.build(self.pairs[0]).guarantee(),
             tuple(one for one in found if isinstance(one, PairAudit)),
-            tuple(one for one in found if isinstance(one, Power)),
         )
+
+
+def _mutant_tasks(jobs: list[_Job]) -> list[Task]:
+    """One for each noisy step of one mechanism, whatever the parameters that it answers with."""
+    looked = [(job.subject, job.pairs) for job in jobs]
+    trains = any(isinstance(job.subject.build(job.pairs[0]), Generative) for job in jobs)
+    return [
+        Task(
+            f"{jobs[0].subject.mechanism} without the noise of {step}",
+            trains,
+            partial(measure_power, looked, step),
+        )
+        for step in mutant_steps(looked)
+    ]
+
+
+def _with_powers(audits: list[Audit], found: list[Outcome]) -> list[Audit]:
+    """Each mutant beside the audit with its parameters; the first where it never answered."""
+    powers = [one for one in found if isinstance(one, Power)]
+    rest = [one for one in powers if all(one.parameters != a.parameters for a in audits)]
+    return [
+        replace(
+            one,
+            powers=tuple(
+                power
+                for power in powers
+                if power.parameters == one.parameters or (not place and power in rest)
+            ),
+        )
+        for place, one in enumerate(audits)
+    ]
 
 
 def _check_fit(mechanism: Mechanism, pair: Pair) -> None:

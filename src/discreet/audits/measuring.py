@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import process_time
@@ -16,8 +17,8 @@ from discreet.audits.distinguisher import train
 from discreet.audits.events import Event, choose_event
 from discreet.audits.exact import exact_leak
 from discreet.audits.features import learn_features, shown_name
-from discreet.audits.result import FALSE_ALARM, Evidence, PairAudit
-from discreet.audits.sampling import Effort, Measure, Run, affordable, releases, sample
+from discreet.audits.result import CONFIDENCE, FALSE_ALARM, Evidence, PairAudit
+from discreet.audits.sampling import Effort, Measure, Run, affordable, batched, releases, sample
 from discreet.log.neighbours import Pair
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.parts.alphabet import FROM_LOG
@@ -52,27 +53,55 @@ def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -
     )
 
 
-def audit_step(
-    mechanism: Mechanism, step: str, pair: Pair, against: Budget, effort: Effort, alpha: float
+def audit_mutant(
+    mechanism: Mechanism, step: str, pair: Pair, against: Budget, learn: int
 ) -> Evidence | None:
-    """Hold one step's answers against its own cost, if all other answers are fixed and equal.
+    """Hold a step that should draw no noise against a budget; None where it does not answer.
 
-    The cost of a step is promised for whatever was answered before it. Where no other step draws
-    noise and all of them answer the same on both logs, that is what its answers show; None where
-    they do not.
+    One event of its answers (of the release, where these are not noted) is chosen on `learn` runs
+    of either log and counted on fresh ones, just enough for one that tells the logs apart for
+    certain to break the budget at the confidence that permits blocking.
     """
-    trials = tuple(releases(mechanism, log, effort.trials) for log in pair.logs)
-    others = {
-        repr([(name, [a.tolist() for a in answers]) for name, answers in sorted(run.answers.items())
-              if name != step])
-        for side in trials
-        for run in side
-    }
-    if len(others) > 1 or not any(step in run.answers for side in trials for run in side):
+    trials = tuple(releases(mechanism, log, learn) for log in pair.logs)
+    noted = any(step in run.answers for side in trials for run in side)
+    if not noted and not batched(mechanism):
         return None
-    return _Bench(mechanism, pair, _looking(pair, trials, only=step), effort).evidence(
-        against, alpha
+    looking = _looking(pair, trials, only=step if noted else None)
+    left, right = (sample(mechanism, log, learn, looking.measure) for log in pair.logs)
+    event = choose_event(left, right, against.delta)[1]
+    runs = certain_runs(against.epsilon)
+    left, right = (sample(mechanism, log, runs, looking.measure) for log in pair.logs)
+    hits, other = _hits(event, left, right)
+    bound, broken = (
+        epsilon_from_runs(hits, other, runs, against.delta, alpha)
+        for alpha in (1 - CONFIDENCE, FALSE_ALARM)
     )
+    shares = hits / runs, other / runs
+    words = event.describe(looking.names)
+    return Evidence(against, bound, words, shares, None, broken > against.epsilon)
+
+
+def certain_runs(epsilon: float) -> int:
+    """Runs of either log after which an event that is certain on one only refutes an ε, and some.
+
+    By Clopper and Pearson p ≥ a^(1/n) and p′ ≤ 1 − a^(1/n); the odds of a^(1/n) pass e^ε.
+    """
+    enough = -math.log(FALSE_ALARM / 2) / math.log1p(math.exp(-epsilon))
+    return math.ceil(1.3 * enough)
+
+
+def fixed_others(mechanism: Mechanism, step: str, pair: Pair) -> bool:
+    """Whether all steps but one answer the same in every run on both logs."""
+    runs = [run for log in pair.logs for run in releases(mechanism, log, 3)]
+    others = [
+        [
+            (name, [answer.tolist() for answer in answers])
+            for name, answers in run.answers.items()
+            if name != step
+        ]
+        for run in runs
+    ]
+    return all(one == others[0] for one in others)
 
 
 def _many(
@@ -164,7 +193,7 @@ class _Bench:
         measured = []
         by_step: dict[str, float] = {}
         for group, event, begin in candidates:
-            hits, other = self._hits(event, self.left[begin:], self.right[begin:])
+            hits, other = _hits(event, self.left[begin:], self.right[begin:])
             runs = self.runs - begin
             bound = epsilon_from_runs(hits, other, runs, against.delta, alpha / len(candidates))
             measured.append((bound, event, (hits / runs, other / runs)))
@@ -207,12 +236,13 @@ class _Bench:
                 self._scored(sample(self.mechanism, log, runs, self.looking.measure))
                 for log in self.pair.logs
             )
-            hits, other = self._hits(event, left, right)
+            hits, other = _hits(event, left, right)
             if epsilon_from_runs(hits, other, runs, against.delta, alpha) > against.epsilon:
                 return True
         return False
 
-    @staticmethod
-    def _hits(event: Event, left: Floats, right: Floats) -> tuple[int, int]:
-        counts = event.hits(left), event.hits(right)
-        return (counts[1], counts[0]) if event.likelier else counts
+
+def _hits(event: Event, left: Floats, right: Floats) -> tuple[int, int]:
+    """How often an event was seen on the log that makes it likelier, and on the other."""
+    counts = event.hits(left), event.hits(right)
+    return (counts[1], counts[0]) if event.likelier else counts

@@ -1,97 +1,90 @@
-"""Could an audit have noticed? The same audit of a mechanism whose steps draw no noise, in turn."""
+"""Could an audit have noticed? The same mechanism, of which one step after the other is silent."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from time import process_time
 
-from discreet.audits.measuring import audit_pair, audit_step
+from discreet.audits.measuring import audit_mutant, certain_runs, fixed_others
 from discreet.audits.mutants import alone, noisy_leaves, without_noise
-from discreet.audits.result import CONFIDENCE, Power
-from discreet.audits.sampling import Effort
+from discreet.audits.result import Power
 from discreet.audits.subjects import Subject
 from discreet.log.neighbours import Pair
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.steps import Choosing
 
-FEW = Effort(runs=48, seconds=0.0, fewest=48, trials=12)
-"""Without noise an answer is nearly certain: few runs tell, those that confirm it included."""
+LEARN = 12
+"""Runs of either log to learn what to look at, and as many to choose an event: without noise an
+answer is nearly certain."""
+
+Looked = tuple[Subject, Sequence[Pair]]
+"""A mechanism with parameters, and the pairs to try it on."""
 
 
-def mutant_steps(subject: Subject, pairs: Sequence[Pair]) -> list[str]:
-    """The noisy steps on any of the pairs of a mechanism that promises something."""
-    built = [subject.build(pair) for pair in pairs if not pair.canaries]
+def mutant_steps(looked: Sequence[Looked]) -> list[str]:
+    """The noisy steps that the promises of a mechanism rest on, with any of its parameters."""
+    built = [one.build(pair) for one, pairs in looked for pair in pairs if not pair.canaries]
     promising = [one for one in built if one.guarantee().holds is not None]
     return list(dict.fromkeys(leaf for one in promising for leaf in noisy_leaves(one)))
 
 
-def measure_power(
-    subject: Subject, step: str, pairs: Sequence[Pair], effort: Effort = FEW
-) -> Power:
-    """What the mutant without one step's noise gives away, on the first pair that catches it.
+def measure_power(looked: Sequence[Looked], step: str) -> Power:
+    """What the mutant without one step's noise gives away, where it is first caught.
 
-    If none does, that on which it gives most away.
+    If it never is, where it gives most away.
     """
     begin, best = process_time(), None
-    for pair in pairs:
-        mechanism = subject.build(pair)
-        if pair.canaries or step not in noisy_leaves(mechanism):
-            continue
-        found = _on_pair(mechanism, step, pair, effort, begin)
-        if found is not None and (best is None or _severity(found) > _severity(best)):
+    for subject, pairs in looked:
+        for pair in pairs:
+            found = _on_pair(subject, step, pair)
+            if found is None or (best is not None and _severity(found) <= _severity(best)):
+                continue
             best = found
-        if best is not None and best.caught:
-            break
+            if best.caught:
+                return replace(best, seconds=process_time() - begin)
     if best is None:
-        raise ValueError(f"{subject.mechanism}: no pair could be held against {step!r}")
-    return best
+        best = Power(step, {}, "", 0, None, False, 0.0, "", False)
+    return replace(best, seconds=process_time() - begin)
 
 
 def _severity(power: Power) -> tuple[bool, float]:
     return power.caught, power.mutant
 
 
-def _on_pair(
-    mechanism: Mechanism, step: str, pair: Pair, effort: Effort, begin: float
-) -> Power | None:
+def _on_pair(subject: Subject, step: str, pair: Pair) -> Power | None:
     """Against the whole promise; a choice, if that does not show it, against its own cost.
 
-    What a choice answers may tell little unless it is known between what it chose.
+    What a choice answers tells little unless one knows between what it chose. The cost of a step
+    is promised for whatever was answered before it; so where all other steps answer the same on
+    both logs, its answers may be held against it.
     """
-    alpha = 1 - CONFIDENCE
-    found = audit_pair(without_noise(mechanism, step), pair, effort, alpha)
-    whole = found.promise
-    leaf = mechanism.step(step, Choosing) if _chooses(mechanism, step) else None
-    if leaf is not None and not (whole and whole.contradicts):
-        lone = alone(mechanism, step)
-        mutant = audit_step(without_noise(lone, step), step, pair, leaf.spent, effort, alpha)
-        sound = audit_step(lone, step, pair, leaf.spent, effort, alpha)
-        if mutant is not None and sound is not None:
-            return Power(
-                step,
-                pair.name,
-                effort.runs,
-                leaf.spent,
-                True,
-                sound.epsilon,
-                mutant.epsilon,
-                mutant.event,
-                mutant.contradicts and not sound.contradicts,
-                process_time() - begin,
-            )
-    if whole is None:
+    mechanism = subject.build(pair)
+    whole = mechanism.guarantee().holds
+    if pair.canaries or whole is None or step not in noisy_leaves(mechanism):
+        return None
+    mutant, against, lone = without_noise(mechanism, step), whole, False
+    found = audit_mutant(mutant, step, pair, against, LEARN)
+    if _chooses(mechanism, step) and not (found and found.contradicts):
+        single = alone(mechanism, step)
+        if fixed_others(without_noise(single, step), step, pair):
+            against, lone = mechanism.step(step, Choosing).spent, True
+            found = audit_mutant(without_noise(single, step), step, pair, against, LEARN)
+            sound = audit_mutant(single, step, pair, against, LEARN)
+            if sound is not None and sound.contradicts:
+                raise AssertionError(f"{mechanism.name}: {step} costs more than {against}")
+    if found is None:
         return None
     return Power(
-        step,
-        pair.name,
-        found.runs,
-        whole.against,
-        False,
-        None,
-        whole.epsilon,
-        whole.event,
-        whole.contradicts,
-        process_time() - begin,
+        step=step,
+        parameters=subject.parameters,
+        pair=pair.name,
+        runs=certain_runs(against.epsilon),
+        against=against,
+        alone=lone,
+        mutant=found.epsilon,
+        event=found.event,
+        caught=found.contradicts,
     )
 
 

@@ -71,28 +71,27 @@ class PairAudit:
 
 @dataclass(frozen=True)
 class Power:
-    """What the same audit says where one step draws no noise: whether it could have noticed."""
+    """What the audit says where one step draws no noise: whether it could have noticed."""
 
     step: str
+    parameters: Mapping[str, Any]
+    """Those with which it was caught, or gave most away; so is the pair."""
     pair: str
-    """The pair that showed most."""
     runs: int
-    against: Budget
-    """The promise of the whole, or of the step alone where `alone`."""
+    against: Budget | None
+    """The promise of the whole, or the cost of the step where `alone`; None if it never answers."""
     alone: bool
     """Whether the step was held against its own cost, all other answers being fixed."""
-    sound: float | None
-    """ε is at least this with the noise; None where the whole mechanism's audit says it."""
     mutant: float
-    """ε would be at least this without it."""
+    """Without its noise ε would be at least this, with 95% confidence."""
     event: str
     caught: bool
     """Whether the mutant came out as violated."""
-    seconds: float
+    seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self) | {"mutant": finite(self.mutant)}
+        return asdict(self) | {"against": _budget(self.against), "mutant": finite(self.mutant)}
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,8 @@ def releases(mechanism: Mechanism, log: EventLog, runs: int) -> list[Run]:
 def _release(mechanism: Mechanism, log: EventLog) -> Run:
     with transcript() as answers:
         try:
-            artefact: Artefact | None = mechanism.release(log).artefact
+            mechanism.check(log)
+            artefact: Artefact | None = mechanism._draw(log, Randomness.system())
         except ValueError:
             artefact = None
     return Run(artefact, answers)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import ONE_MORE, UNIQUE_VARIANT, AuditCase
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_parameter
@@ -70,6 +71,14 @@ class Choice(Mechanism):
         if self.name in names:
             raise ParameterError(f"{self.name} cannot be a candidate of itself")
         self._built(self.case_budget)
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """The default candidates, and two that are quick to draw; see the base class."""
+        return (
+            AuditCase({}, (ONE_MORE, UNIQUE_VARIANT), usual=False),
+            AuditCase({"candidates": "travas,laplace"}, (ONE_MORE, UNIQUE_VARIANT), usual=False),
+        )
 
     @property
     def names(self) -> list[str]:

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import (
+    FIRST_CASE,
+    FREQUENT,
+    ONE_MORE,
+    SECOND_CASE,
+    UNIQUE_VARIANT,
+    AuditCase,
+)
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
 from discreet.mechanisms.parameters import parameter
 from discreet.privacy.guarantee import Budget
@@ -34,6 +43,14 @@ PAPER = (
 )
 
 VARIANTS = "selection and counts of variants"
+
+TIED_RUNS = Pair(
+    "tied runs",
+    "a rare variant grows from one case to two beside a frequent one",
+    traces("ab", 7, "c", 1),
+    Case(("c",)),
+    public={"delta": 0.1},
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +76,16 @@ class TraVaS(Mechanism):
     fidelity: Fidelity = parameter(
         "strict", "strict: the best proved form; published: the paper's algorithm"
     )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Both forms at a large δ, and the default; see the base class."""
+        pairs = ONE_MORE, UNIQUE_VARIANT, FIRST_CASE, SECOND_CASE
+        return (
+            AuditCase({"fidelity": "strict"}, pairs),
+            AuditCase({"fidelity": "strict", "delta": 1e-6}, (FREQUENT,)),
+            AuditCase({"fidelity": "published"}, pairs),
+        )
 
     @property
     def selection(self) -> Selection:
@@ -131,6 +158,19 @@ class UTraVaS(Mechanism):
     runs: int = parameter(
         1, "how many TraVaS runs are averaged; the most that are tried", low=1, high=20
     )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """One run, two, a private choice between them, the published form; see the base class."""
+        pairs = FREQUENT, ONE_MORE, UNIQUE_VARIANT, SECOND_CASE
+        strict = {"fidelity": "strict"}
+        return (
+            AuditCase(strict, pairs),
+            AuditCase({**strict, "delta": 1e-6}, (FREQUENT,)),
+            AuditCase({**strict, "runs": 2}, pairs),
+            AuditCase({**strict, "runs": 2, "choose": "private"}, pairs),
+            AuditCase({"fidelity": "published", "runs": 3}, (TIED_RUNS, *pairs)),
+        )
 
     @property
     def _chosen(self) -> bool:

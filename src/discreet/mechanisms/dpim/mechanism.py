@@ -7,6 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from discreet.mechanisms.audit_cases import (
+    SWAP_ENDLESS_CASE,
+    SWAP_NEW_ACTIVITY,
+    SWAP_ONLY_CASE,
+    SWAP_OTHER_ORDER,
+    AuditCase,
+)
 from discreet.mechanisms.base import Fidelity, Mechanism
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
@@ -174,6 +181,28 @@ class DPIM(Mechanism):
     def shares(self) -> tuple[float, float, float]:
         """r1, r2, r3."""
         return self.share_pairs, self.share_structure, self.share_fitness
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Both methods, both kinds of noise; see the base class."""
+        strict = {"fidelity": "strict"}
+        refuted = {
+            "fidelity": "published",
+            "share_pairs": 0.7,
+            "share_structure": 0.05,
+            "share_fitness": 0.25,
+            "min_fitness": 0.0,
+            "fewest_pairs": 3,
+            "most_pairs": 3,
+        }
+        pairs = SWAP_OTHER_ORDER, SWAP_NEW_ACTIVITY, SWAP_ONLY_CASE
+        return (
+            AuditCase(strict, pairs),
+            AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
+            AuditCase({**strict, "delta": 0.0}, pairs, usual=False),
+            AuditCase({**strict, "method": "sampler"}, pairs),
+            AuditCase(refuted, (SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY)),
+        )
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":

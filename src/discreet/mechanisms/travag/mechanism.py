@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.arrays import Integers
+from discreet.mechanisms.audit_cases import CANARIES, AuditCase
 from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.one_hot import OneHot
 from discreet.mechanisms.parameters import parameter
@@ -82,6 +83,12 @@ class TraVaG(OneHot):
         return {
             name: Plan(self._rate, self.planned_steps, 1.0) for name in (DECODER, DISCRIMINATOR)
         }
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """The default, a public dictionary with a canary, the published form; see the base."""
+        published = {"fidelity": "published", "delta": 1e-6, "cases": 20000, "steps": 30}
+        return (*cls._strict_audit_cases(), AuditCase(published, (CANARIES,), usual=False))
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":
