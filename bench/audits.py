@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from time import perf_counter
 
-from discreet.audits.neighbours import pair
+from discreet.audits.subjects import find_pair as pair
 from discreet.audits.plans import audited_names, plans_of
 from discreet.audits.sampling import batched, releases
 from discreet.mechanisms.base import Mechanism

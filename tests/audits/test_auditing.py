@@ -13,7 +13,7 @@ from discreet.audits.neighbours import Case, Pair, add_pair, pair, pair_names, p
 from discreet.audits.plans import VARIATIONS, Plan, audited_names, plans_of
 from discreet.audits.report import page
 from discreet.audits.sampling import Effort, batched
-from discreet.audits.yardsticks import LaplaceCount
+from discreet.audits.reference import LaplaceCount
 from discreet.cli.app import app
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
@@ -152,9 +152,9 @@ def test_the_command_line_audits_a_file(tmp_path: Path) -> None:
 
 
 def test_a_violation_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.audits import yardsticks
+    from discreet.audits import reference
 
-    monkeypatch.setitem(yardsticks.YARDSTICKS, "raw support", bugs.RawSupport)
+    monkeypatch.setitem(reference.REFERENCE_MECHANISMS, "raw support", bugs.RawSupport)
     result = run(
         app,
         ["audit", "raw support", "--pair", "surgery twice", "--releases", "400", "--workers", "1"],

@@ -10,7 +10,8 @@ import pytest
 from discreet.arrays import Booleans, Floats
 from discreet.audits import audit
 from discreet.audits.canaries import audit_canaries, audit_one_run
-from discreet.audits.neighbours import Case, make_log, pair, pairs_for
+from discreet.audits.subjects import find_pair as pair
+from discreet.log.neighbours import Case, make_log
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travas import TraVaS, UTraVaS
 from discreet.privacy.accounting import zcdp_epsilon

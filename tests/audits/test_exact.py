@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import chi2
 
 from discreet.audits.exact import exact_leak, factors
-from discreet.audits.neighbours import pair, pairs_for
+from discreet.audits.subjects import find_pair as pair
 from discreet.audits.sampling import releases
-from discreet.audits.yardsticks import GaussianCount, LaplaceCount
+from discreet.audits.reference import GaussianCount, LaplaceCount
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.travas import TraVaS, UTraVaS
 from discreet.privacy.guarantee import Budget

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import Floats
 from discreet.privacy.transcript import Transcript
@@ -61,7 +62,7 @@ class StepFeatures:
         first = np.zeros(self.entries)
         first[: min(self.entries, len(flat))] = flat[: self.entries]
         along = _fitted(flat, len(self.direction)) @ self.direction
-        single = [_fitted(answer.ravel(), len(self.each)) @ self.each for answer in answers]
+        single = [_fitted(answer, len(self.each)) @ self.each for answer in answers]
         return [
             float(len(answers)),
             float(len(flat)),
@@ -99,9 +100,9 @@ def _learn(name: str, left: Sequence[Transcript], right: Sequence[Transcript]) -
         for side in (left, right)
     ]
     single = [
-        np.array(
-            [_fitted(answer.ravel(), first) for one in side for answer in one.get(name, [])]
-        ).reshape(-1, first)
+        np.array([_fitted(answer, first) for one in side for answer in one.get(name, [])]).reshape(
+            -1, first
+        )
         for side in (left, right)
     ]
     return StepFeatures(name, min(size, ENTRIES), _direction(*whole), _direction(*single))
@@ -125,8 +126,9 @@ def _flat(transcript: Transcript, name: str) -> Floats:
     return np.concatenate([np.asarray(a, dtype=np.float64).ravel() for a in answers])
 
 
-def _fitted(values: Floats, size: int) -> Floats:
-    """Cut, or filled up with zeros."""
+def _fitted(values: npt.ArrayLike, size: int) -> Floats:
+    """As one vector, cut or filled up with zeros."""
+    flat = np.asarray(values, dtype=np.float64).ravel()
     fitted = np.zeros(size)
-    fitted[: min(size, len(values))] = values[:size]
+    fitted[: min(size, len(flat))] = flat[:size]
     return fitted

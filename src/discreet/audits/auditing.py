@@ -251,9 +251,7 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _watched(
-    found: Iterator[Outcome], tasks: list[Task], watch: Watch | None
-) -> Iterator[Outcome]:
+def _watched(found: Iterator[Outcome], tasks: list[Task], watch: Watch | None) -> Iterator[Outcome]:
     for done, task in enumerate(tasks):
         if watch is not None:
             watch(done, len(tasks), task.title)

@@ -62,7 +62,8 @@ def audit_mutant(
     of either log and counted on fresh ones, just enough for one that tells the logs apart for
     certain to break the budget at the confidence that permits blocking.
     """
-    trials = tuple(releases(mechanism, log, learn) for log in pair.logs)
+    first, second = pair.logs
+    trials = releases(mechanism, first, learn), releases(mechanism, second, learn)
     noted = any(step in run.answers for side in trials for run in side)
     if not noted and not batched(mechanism):
         return None
@@ -90,25 +91,31 @@ def certain_runs(epsilon: float) -> int:
     return math.ceil(1.3 * enough)
 
 
-def fixed_others(mechanism: Mechanism, step: str, pair: Pair) -> bool:
-    """Whether all steps but one answer the same in every run on both logs."""
+def fixed_before(mechanism: Mechanism, step: str, pair: Pair) -> bool:
+    """Whether all that is answered before a step is the same in every run on both logs."""
     runs = [run for log in pair.logs for run in releases(mechanism, log, 3)]
-    others = [
-        [
-            (name, [answer.tolist() for answer in answers])
-            for name, answers in run.answers.items()
-            if name != step
-        ]
+    before = [
+        [(name, [answer.tolist() for answer in run.answers[name]]) for name in _until(run, step)]
         for run in runs
     ]
-    return all(one == others[0] for one in others)
+    return all(one == before[0] for one in before)
+
+
+def _until(run: Run, step: str) -> list[str]:
+    """The steps that answered before one, which answers once."""
+    names = list(run.answers)
+    return names[: names.index(step)] if step in names else names
 
 
 def _many(
     mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float
 ) -> tuple[Callable[[Budget], Evidence], int]:
     """Evidence from many runs on either log."""
-    trials = tuple(releases(mechanism, log, effort.trials) for log in pair.logs)
+    first, second = pair.logs
+    trials = (
+        releases(mechanism, first, effort.trials),
+        releases(mechanism, second, effort.trials),
+    )
     if all(run.artefact is None for side in trials for run in side):
         mechanism.release(pair.logs[1])  # says why it refuses
     bench = _Bench(mechanism, pair, _looking(pair, trials), effort)
@@ -135,9 +142,7 @@ def _looking(pair: Pair, trials: tuple[list[Run], list[Run]], only: str | None =
         names += released.names
         groups[RELEASED] = range(len(names))
         measures.append(lambda runs: released.measure([run.artefact for run in runs]))
-    steps, read = learn_answers(
-        [run.answers for run in left], [run.answers for run in right], only
-    )
+    steps, read = learn_answers([run.answers for run in left], [run.answers for run in right], only)
     for step in steps:
         groups[step.step] = range(len(names), len(names) + len(step.names))
         names += step.names

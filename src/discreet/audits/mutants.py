@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,10 @@ from discreet.privacy.steps import (
     Step,
 )
 from discreet.privacy.transcript import note
+from discreet.release import Artefact
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
 
 Mutated = TypeVar("Mutated", bound=Mechanism)
 
@@ -134,12 +138,31 @@ def without_noise(mechanism: Mutated, leaf: str) -> Mutated:
     return _silenced(mechanism, {leaf})
 
 
-def alone(mechanism: Mutated, leaf: str) -> Mutated:
-    """The mechanism, of whose steps only this one draws noise."""
-    return _silenced(mechanism, set(noisy_leaves(mechanism)) - {leaf}, candidates=True)
+def alone(mechanism: Mutated, leaf: str, log: EventLog) -> Mutated:
+    """The mechanism, of whose steps only this one draws noise.
+
+    The candidates of a choice are fixed: what they would release of `log` without noise.
+    """
+    mutant = _silenced(mechanism, set(noisy_leaves(mechanism)) - {leaf})
+    if isinstance(mechanism, Choice):
+        built = mechanism._built(mechanism.case_budget)
+        quiet = [_silenced(one, set(noisy_leaves(one))) for one in built]
+        fixed = [Fixed(one._draw(log, Randomness.system())) for one in quiet]
+        mutant.__dict__["_built"] = partial(_same, fixed)
+    return mutant
 
 
-def _silenced(mechanism: Mutated, names: set[str], *, candidates: bool = False) -> Mutated:
+@dataclass(frozen=True)
+class Fixed:
+    """A candidate that reads nothing."""
+
+    artefact: Artefact
+
+    def _draw(self, log: EventLog, source: Randomness) -> Artefact:
+        return self.artefact
+
+
+def _silenced(mechanism: Mutated, names: set[str]) -> Mutated:
     assert mechanism.spending is not None
     tree = _silent(mechanism.spending, names)
     mutant = copy(mechanism)
@@ -147,15 +170,8 @@ def _silenced(mechanism: Mutated, names: set[str], *, candidates: bool = False) 
     if isinstance(mechanism, Auto):
         chosen, reason = mechanism.choice
         changed["choice"] = _silenced(chosen, names), reason
-    if isinstance(mechanism, Choice) and candidates:
-        built = [_quiet(one) for one in mechanism._built(mechanism.case_budget)]
-        changed["_built"] = partial(_same, built)
     mutant.__dict__.update(changed)
     return mutant
-
-
-def _quiet(mechanism: Mechanism) -> Mechanism:
-    return _silenced(mechanism, set(noisy_leaves(mechanism)), candidates=True)
 
 
 def _quiet_selection(selection: Selection) -> Selection:

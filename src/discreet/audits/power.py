@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import process_time
 
-from discreet.audits.measuring import audit_mutant, certain_runs, fixed_others
+from discreet.audits.measuring import audit_mutant, certain_runs, fixed_before
 from discreet.audits.mutants import alone, noisy_leaves, without_noise
 from discreet.audits.result import Power
 from discreet.audits.subjects import Subject
@@ -56,7 +56,7 @@ def _on_pair(subject: Subject, step: str, pair: Pair) -> Power | None:
     """Against the whole promise; a choice, if that does not show it, against its own cost.
 
     What a choice answers tells little unless one knows between what it chose. The cost of a step
-    is promised for whatever was answered before it; so where all other steps answer the same on
+    is promised for whatever was answered before it; so where all before it answer the same on
     both logs, its answers may be held against it.
     """
     mechanism = subject.build(pair)
@@ -66,8 +66,8 @@ def _on_pair(subject: Subject, step: str, pair: Pair) -> Power | None:
     mutant, against, lone = without_noise(mechanism, step), whole, False
     found = audit_mutant(mutant, step, pair, against, LEARN)
     if _chooses(mechanism, step) and not (found and found.contradicts):
-        single = alone(mechanism, step)
-        if fixed_others(without_noise(single, step), step, pair):
+        single = alone(mechanism, step, pair.logs[0])
+        if fixed_before(without_noise(single, step), step, pair):
             against, lone = mechanism.step(step, Choosing).spent, True
             found = audit_mutant(without_noise(single, step), step, pair, against, LEARN)
             sound = audit_mutant(single, step, pair, against, LEARN)

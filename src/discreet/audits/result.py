@@ -81,7 +81,7 @@ class Power:
     against: Budget | None
     """The promise of the whole, or the cost of the step where `alone`; None if it never answers."""
     alone: bool
-    """Whether the step was held against its own cost, all other answers being fixed."""
+    """Whether the step was held against its own cost, the answers before it being fixed."""
     mutant: float
     """Without its noise ε would be at least this, with 95% confidence."""
     event: str
@@ -154,7 +154,9 @@ class Audit:
         if self.claim_refuted and self.guarantee.claimed is None:
             return "not differentially private"
         if self.claim_refuted:
-            return "claim refuted" + (f", certificate {self.verdict}" if self.guarantee.holds else "")
+            return "claim refuted" + (
+                f", certificate {self.verdict}" if self.guarantee.holds else ""
+            )
         return "no guarantee to contradict" if self.verdict == "no guarantee" else self.verdict
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import ONE_MORE, UNIQUE_VARIANT, AuditCase
 from discreet.mechanisms.base import Mechanism, delta_parameter
@@ -25,6 +26,13 @@ CHOICE = "choice of the candidate"
 
 CHOICE_SHARE = 0.1
 """What the choice takes of epsilon."""
+
+TIED_CANDIDATES = Pair(
+    "tied candidates",
+    "variants that nobody else has make laplace as close as travas, and a case decides",
+    traces("ab", 40, *(word for x in "lmnopqrstuvwxyzABCDE" for word in (f"a{x}", 1))),
+    Case(("a", "F")),
+)
 
 MARGIN = 1 - 1e-8
 """Shares leave room for candidates that round their own accounting up."""
@@ -77,7 +85,11 @@ class Choice(Mechanism):
         """The default candidates, and two that are quick to draw; see the base class."""
         return (
             AuditCase({}, (ONE_MORE, UNIQUE_VARIANT), usual=False),
-            AuditCase({"candidates": "travas,laplace"}, (ONE_MORE, UNIQUE_VARIANT), usual=False),
+            AuditCase(
+                {"candidates": "travas,laplace", "alphabet": tuple("abcdefgh")},
+                (TIED_CANDIDATES, UNIQUE_VARIANT),
+                usual=False,
+            ),
         )
 
     @property

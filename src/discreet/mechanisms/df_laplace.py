@@ -11,8 +11,8 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.mechanisms.laplace import PAPER
 from discreet.mechanisms.audit_cases import LONG_LOOP, ONE_MORE, VERY_LONG_CASE, AuditCase
+from discreet.mechanisms.laplace import PAPER
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.contributions import Contributions, Norm

@@ -11,7 +11,13 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
-from discreet.mechanisms.audit_cases import FIRST_CASE, NEW_ACTIVITY, ONE_MORE, THREE_STEPS, AuditCase
+from discreet.mechanisms.audit_cases import (
+    FIRST_CASE,
+    NEW_ACTIVITY,
+    ONE_MORE,
+    THREE_STEPS,
+    AuditCase,
+)
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.over_alphabet import OverAlphabet

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.audit_cases import BROKEN_RULE, NO_HOSPITAL, ONE_MORE, THREE_STEPS, AuditCase
+from discreet.mechanisms.audit_cases import (
+    BROKEN_RULE,
+    NO_HOSPITAL,
+    ONE_MORE,
+    THREE_STEPS,
+    AuditCase,
+)
 from discreet.mechanisms.laplace import (
     PrefixMechanism,
     published_levels,

@@ -44,6 +44,16 @@ PAPER = (
 
 VARIANTS = "selection and counts of variants"
 
+_LETTERS = "klmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+TIED_CANDIDATES = Pair(
+    "tied candidates",
+    "one run shows two variants, the mean of two only one, and a case decides which is closer",
+    traces("ababababab", 27, "cdcdcdcdcd", 13)
+    | {tuple("abababab" + letter + "k"): 1 for letter in _LETTERS[:50]},
+    Case(tuple("abababab" + _LETTERS[50] + "k")),
+)
+"""At ε = 1, δ = .01 and two runs: nobody else's variant is among the 51, and none of them is ever
+shown, but they make up for the second variant."""
 TIED_RUNS = Pair(
     "tied runs",
     "a rare variant grows from one case to two beside a frequent one",
@@ -168,7 +178,7 @@ class UTraVaS(Mechanism):
             AuditCase(strict, pairs),
             AuditCase({**strict, "delta": 1e-6}, (FREQUENT,)),
             AuditCase({**strict, "runs": 2}, pairs),
-            AuditCase({**strict, "runs": 2, "choose": "private"}, pairs),
+            AuditCase({**strict, "runs": 2, "choose": "private"}, (*pairs, TIED_CANDIDATES)),
             AuditCase({"fidelity": "published", "runs": 3}, (TIED_RUNS, *pairs)),
         )
 

@@ -197,7 +197,7 @@ class Selecting(Step):
         return self.selection.noise(size, rng)
 
     def note_shown(self, noisy: Integers) -> None:
-        """Note what is shown, largest first: the raw order of the keys would tell of hidden ones."""
+        """Note what is shown, largest first: the order of the keys would tell of hidden ones."""
         note(self.name, np.sort(noisy)[::-1])
 
 

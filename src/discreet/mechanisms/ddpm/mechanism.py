@@ -90,7 +90,13 @@ class DDPM(OneHot):
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
         """The default, a public dictionary with a canary, the published form; see the base."""
-        published = {"fidelity": "published", "delta": 1e-6, "cases": 20000, "strides": 20, "steps": 16}
+        published = {
+            "fidelity": "published",
+            "delta": 1e-6,
+            "cases": 20000,
+            "strides": 20,
+            "steps": 16,
+        }
         return (*cls._strict_audit_cases(), AuditCase(published, (CANARIES,), usual=False))
 
     def _spending(self, budget: Budget) -> Step | None:

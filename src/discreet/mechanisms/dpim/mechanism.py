@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from discreet.log.neighbours import Case, Pair, traces
 from discreet.mechanisms.audit_cases import (
     SWAP_ENDLESS_CASE,
     SWAP_NEW_ACTIVITY,
@@ -37,6 +38,23 @@ if TYPE_CHECKING:
 PAPER = (
     "M. Schulze, Y. Zisgen, M. Kirschte, E. Mohammadi, A. Koschmider: Differentially Private "
     "Inductive Miner. ICPM 2024, arXiv:2407.04595"
+)
+
+
+TIED_TREES = Pair(
+    "swap: tied trees",
+    "a case that repeats a loop more often, but has the same pairs, decides between two trees",
+    traces("ab", 20, "abab", 7, "ab" * 15, 12),
+    Case(tuple("ab" * 15)),
+    removed=Case(tuple("abab")),
+)
+CONCURRENT = Pair(
+    "swap: concurrent activities",
+    "two activities in either order, so that a cut reads who begins and ends within it",
+    traces("abcd", 12000, "acbd", 12000),
+    Case(("a", "b", "b", "d")),
+    removed=Case(("a", "c", "b", "d")),
+    public={"fewest_pairs": 8, "most_pairs": 8},
 )
 
 
@@ -195,12 +213,16 @@ class DPIM(Mechanism):
             "fewest_pairs": 3,
             "most_pairs": 3,
         }
-        pairs = SWAP_OTHER_ORDER, SWAP_NEW_ACTIVITY, SWAP_ONLY_CASE
+        pairs = SWAP_OTHER_ORDER, TIED_TREES, SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY
+        sampler = {**strict, "method": "sampler"}
         return (
             AuditCase(strict, pairs),
             AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
             AuditCase({**strict, "delta": 0.0}, pairs, usual=False),
-            AuditCase({**strict, "method": "sampler"}, pairs),
+            AuditCase(
+                {**sampler, "min_fitness": 0.0}, (SWAP_ONLY_CASE, CONCURRENT, SWAP_ENDLESS_CASE)
+            ),
+            AuditCase(sampler, (SWAP_OTHER_ORDER, SWAP_ENDLESS_CASE), usual=False),
             AuditCase(refuted, (SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY)),
         )
 
