@@ -12,7 +12,8 @@ from discreet.audits.result import Power
 from discreet.audits.subjects import Subject
 from discreet.log.neighbours import Pair
 from discreet.mechanisms.base import Mechanism
-from discreet.privacy.steps import Choosing
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.steps import Choosing, Laplace, Step
 
 LEARN = 12
 """Runs of either log to learn what to look at, and as many to choose an event: without noise an
@@ -53,7 +54,7 @@ def _severity(power: Power) -> tuple[bool, float]:
 
 
 def _on_pair(subject: Subject, step: str, pair: Pair) -> Power | None:
-    """Against the whole promise; a choice, if that does not show it, against its own cost.
+    """Against the whole promise or, if that does not show it, against the step's own cost.
 
     What a choice answers tells little unless one knows between what it chose. The cost of a step
     is promised for whatever was answered before it; so where all before it answer the same on
@@ -65,10 +66,11 @@ def _on_pair(subject: Subject, step: str, pair: Pair) -> Power | None:
         return None
     mutant, against, lone = without_noise(mechanism, step), whole, False
     found = audit_mutant(mutant, step, pair, against, LEARN)
-    if _chooses(mechanism, step) and not (found and found.contradicts):
+    own = _own_cost(mechanism, step)
+    if own is not None and not (found and found.contradicts):
         single = alone(mechanism, step, pair.logs[0])
         if fixed_before(without_noise(single, step), step, pair):
-            against, lone = mechanism.step(step, Choosing).spent, True
+            against, lone = own, True
             found = audit_mutant(without_noise(single, step), step, pair, against, LEARN)
             sound = audit_mutant(single, step, pair, against, LEARN)
             if sound is not None and sound.contradicts:
@@ -88,5 +90,7 @@ def _on_pair(subject: Subject, step: str, pair: Pair) -> Power | None:
     )
 
 
-def _chooses(mechanism: Mechanism, step: str) -> bool:
-    return mechanism.spending is not None and isinstance(mechanism.spending.named(step), Choosing)
+def _own_cost(mechanism: Mechanism, step: str) -> Budget | None:
+    """What a step costs whatever was answered before; None where it has no cost of its own."""
+    leaf = mechanism.step(step, Step)  # type: ignore[type-abstract]
+    return leaf.spent if isinstance(leaf, Choosing | Laplace) else None

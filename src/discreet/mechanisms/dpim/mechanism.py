@@ -51,10 +51,18 @@ TIED_TREES = Pair(
 CONCURRENT = Pair(
     "swap: concurrent activities",
     "two activities in either order, so that a cut reads who begins and ends within it",
-    traces("abcd", 12000, "acbd", 12000),
-    Case(("a", "b", "b", "d")),
-    removed=Case(("a", "c", "b", "d")),
+    traces("abcd", 4000, "acbd", 4000),
+    Case(tuple("acbdabcd")),
+    removed=Case(tuple("abcdacbd")),
     public={"fewest_pairs": 8, "most_pairs": 8},
+)
+MORE_LOOPS = Pair(
+    "swap: more loops",
+    "a case that repeats a loop more often, but has the same pairs, fits the tree less",
+    traces("ab", 4000),
+    Case(tuple("ab" * 15)),
+    removed=Case(tuple("abab")),
+    public={"fewest_pairs": 3, "most_pairs": 3},
 )
 
 
@@ -220,7 +228,7 @@ class DPIM(Mechanism):
             AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
             AuditCase({**strict, "delta": 0.0}, pairs, usual=False),
             AuditCase(
-                {**sampler, "min_fitness": 0.0}, (SWAP_ONLY_CASE, CONCURRENT, SWAP_ENDLESS_CASE)
+                {**sampler, "min_fitness": 0.0}, (SWAP_ONLY_CASE, CONCURRENT, MORE_LOOPS)
             ),
             AuditCase(sampler, (SWAP_OTHER_ORDER, SWAP_ENDLESS_CASE), usual=False),
             AuditCase(refuted, (SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY)),
