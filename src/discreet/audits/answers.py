@@ -110,7 +110,7 @@ def _learn(name: str, left: Sequence[Transcript], right: Sequence[Transcript]) -
 
 def _direction(left: Floats, right: Floats) -> Floats:
     """Differences of the means over variances: where entries are independent, the best weights."""
-    if not len(left) or not len(right):
+    if not left.size or not right.size:
         return np.ones(left.shape[1])
     difference = right.mean(axis=0) - left.mean(axis=0)
     variance = left.var(axis=0) + right.var(axis=0)

@@ -227,9 +227,7 @@ class DPIM(Mechanism):
             AuditCase(strict, pairs),
             AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
             AuditCase({**strict, "delta": 0.0}, pairs, usual=False),
-            AuditCase(
-                {**sampler, "min_fitness": 0.0}, (SWAP_ONLY_CASE, CONCURRENT, MORE_LOOPS)
-            ),
+            AuditCase({**sampler, "min_fitness": 0.0}, (SWAP_ONLY_CASE, CONCURRENT, MORE_LOOPS)),
             AuditCase(sampler, (SWAP_OTHER_ORDER, SWAP_ENDLESS_CASE), usual=False),
             AuditCase(refuted, (SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY)),
         )
