@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.files import LOG_SUFFIXES
+from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.parameters import (
     Parameter,
     ParameterError,
@@ -94,6 +95,17 @@ class Mechanism(ABC, Generic[A_co]):
     def parameters(cls) -> dict[str, Parameter]:
         """The declared parameters by name."""
         return declared(cls)
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """With which parameters, and on which pairs of logs, it is to be audited.
+
+        Every noisy step should answer in one of them, and some pair should show if it had no
+        noise. By default each fidelity on the usual pairs.
+        """
+        fidelity = cls.parameters().get("fidelity")
+        choices = fidelity.choices if fidelity else ()
+        return tuple(AuditCase({"fidelity": choice}) for choice in choices) or (AuditCase(),)
 
     @property
     def settings(self) -> dict[str, Any]:
