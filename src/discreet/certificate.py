@@ -37,6 +37,10 @@ class Certificate:
     artificial_times: bool
     notes: tuple[str, ...] = ()
     ledger: LedgerUse = "none"
+    strength: str = ""
+    """How much it protects: strong, moderate, weak, hardly any or none."""
+    warnings: tuple[str, ...] = ()
+    """What must be said beside the promise; follows from it and from what was released."""
     versions: dict[str, str] = field(default_factory=_versions)
     content_sha256: str | None = None
     seal_sha256: str = field(init=False, default="")
@@ -52,6 +56,9 @@ class Certificate:
 
     def _sealed(self) -> str:
         values = {key: value for key, value in asdict(self).items() if key != "seal_sha256"}
+        for later in ("strength", "warnings"):  # certificates of 0.1 do not have them
+            if not values[later]:
+                del values[later]
         text = json.dumps(values, ensure_ascii=False, sort_keys=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -72,6 +79,7 @@ class Certificate:
                 raise ValueError("unknown format")
             values["guarantee"] = Guarantee.from_dict(values["guarantee"])
             values["notes"] = tuple(values["notes"])
+            values["warnings"] = tuple(values.get("warnings", ()))
             seal = str(values.pop("seal_sha256", ""))
             certificate = cls(**values)
             object.__setattr__(certificate, "seal_sha256", seal)

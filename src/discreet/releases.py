@@ -60,6 +60,29 @@ def check_target(path: Path, suffixes: tuple[str, ...] = LOG_SUFFIXES) -> None:
         raise LogError(f"no permission to write in {path.parent}")
 
 
+def check_unused(path: Path, *inputs: Path, force: bool = False) -> None:
+    """Refuse to write over an input, ever; and over any other file unless told to.
+
+    A file that is write-protected stays. What lies beside a release, its certificate, counts.
+    """
+    from discreet.log.errors import LogError
+
+    for written in (path, certificate_path(path)):
+        if not written.exists():
+            continue
+        for given in inputs:
+            if given.exists() and written.samefile(given):
+                raise LogError(
+                    f"{written} is the file that is read ({given}); name another one to write"
+                )
+        if not force:
+            raise LogError(
+                f"{written} exists already; name another file, or replace it with --force"
+            )
+        if not written.stat().st_mode & 0o222:
+            raise LogError(f"{written} is write-protected; name another file")
+
+
 Artefact: TypeAlias = "Variants | EventLog | Document"
 
 A_co = TypeVar("A_co", covariant=True, default=Any)
@@ -140,17 +163,23 @@ class Release(Generic[A_co]):
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
         """The certificate of this release; with a digest once the content is written."""
+        from discreet.privacy.words import vocabulary, warnings
+        from discreet.privacy.words.levels import strength
+
         kind = "variants" if isinstance(self.artefact, Variants) else "log"
         if isinstance(self.artefact, Document):
             kind = self.artefact.kind
+        dropped = (vocabulary().dropped,) if isinstance(self.artefact, Variants) else ()
         return Certificate(
             guarantee=self.guarantee,
             mechanism=self.mechanism,
             parameters=self.parameters,
             artefact=kind,
             artificial_times=isinstance(self.artefact, Variants),
-            notes=self.notes,
+            notes=(*self.notes, *dropped),
             ledger=self.ledger,
+            strength=strength(self.guarantee),
+            warnings=warnings(self.guarantee, cases=getattr(self.artefact, "cases", None)),
             content_sha256=content_sha256,
         )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet.cli.app import app
+from discreet.cli.app import build
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.parameters import ParameterError
@@ -26,7 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def invoke(*arguments: object) -> str:
-    done = runner.invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    typed = [str(a) for a in arguments]
+    done = runner.invoke(build(typed), typed, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 

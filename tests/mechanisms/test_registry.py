@@ -69,7 +69,7 @@ def test_a_third_party_registers_through_an_entry_point(tmp_path: Path) -> None:
         return run.stdout
 
     assert "silence" in discreet("mechanisms")
-    assert "--loudness" in discreet("release", "--help")
+    assert "--loudness" in discreet("release", "-m", "silence", "--help")
     discreet("sample", "loans", "--cases", "5", "-o", "log.csv")
     released = discreet("release", "log.csv", "-o", "out.csv", "-m", "silence", "--loudness", "3")
     assert "ε = 0" in released

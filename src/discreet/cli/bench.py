@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from discreet.cli.console import err, out, print_json
-from discreet.cli.options import Json
+from discreet.cli.options import Json, mechanism_option
 
 if TYPE_CHECKING:
     from discreet.bench.plan import BenchPlan, Cell
@@ -47,7 +47,7 @@ def bench(
         typer.Option(help="Folder of the plan's logs; default the folder named in DISCREET_LOGS."),
     ] = None,
     log: Annotated[Texts, typer.Option(help="Only this log, or without a plan its file.")] = None,
-    mechanism: Annotated[Texts, typer.Option("--mechanism", "-m", help="Only this one.")] = None,
+    mechanism: Annotated[Texts, mechanism_option("Only this one.")] = None,
     epsilon: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
     delta: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
     repetitions: Annotated[int | None, typer.Option(help="Runs of each setting.")] = None,

@@ -9,12 +9,16 @@ import typer
 from rich.table import Table
 
 from discreet.cli.console import out, print_json
-from discreet.cli.options import Json
+from discreet.cli.options import Json, mechanism_names_for_shells
 
 
 def mechanisms(
     name: Annotated[
-        str | None, typer.Argument(help="One mechanism, in full: parameters, proof, paper.")
+        str | None,
+        typer.Argument(
+            help="One mechanism, in full: parameters, proof, paper.",
+            autocompletion=mechanism_names_for_shells,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
