@@ -22,7 +22,8 @@ LedgerUse = Literal["none", "booked", "bypassed"]
 """Whether the release was booked against a cap, or the ledger passed over by choice."""
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """What a certificate is written with."""
     return {"discreet": __version__, "python": platform.python_version()}
 
 
@@ -41,7 +42,7 @@ class Certificate:
     """How much it protects: strong, moderate, weak, hardly any or none."""
     warnings: tuple[str, ...] = ()
     """What must be said beside the promise; follows from it and from what was released."""
-    versions: dict[str, str] = field(default_factory=_versions)
+    versions: dict[str, str] = field(default_factory=versions)
     content_sha256: str | None = None
     seal_sha256: str = field(init=False, default="")
     """A digest of everything above, so that no line of it is changed unnoticed."""

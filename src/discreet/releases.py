@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, runtime_che
 
 from typing_extensions import TypeVar
 
-from discreet.certificate import Certificate, LedgerUse, certificate_path
+from discreet.certificate import Certificate, LedgerUse, certificate_path, versions
 from discreet.log.files import LOG_SUFFIXES
 from discreet.log.variants import Variants
 from discreet.privacy.guarantee import Guarantee
@@ -103,6 +103,8 @@ class Release(Generic[A_co]):
     notes: tuple[str, ...] = ()
     seed: int | None = field(default=None, repr=False)
     ledger: LedgerUse = "none"
+    provider: dict[str, str] = field(default_factory=dict)
+    """The package that the mechanism comes from and its version, if it is not this one."""
 
     def log(self) -> EventLog:
         """The release as an event log: fresh case ids in random order.
@@ -180,6 +182,7 @@ class Release(Generic[A_co]):
             ledger=self.ledger,
             strength=strength(self.guarantee),
             warnings=warnings(self.guarantee, cases=getattr(self.artefact, "cases", None)),
+            versions=versions() | self.provider,
             content_sha256=content_sha256,
         )
 
