@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,54 @@ class TestWords:
         assert "amun" in certificate["notes"][-1]
         kept = desk.run("release", "log.csv", "-o", "kept.csv", "-m", "amun").stdout
         assert "times are artificial" not in kept
+
+
+class TestTrouble:
+    """What used to end in a traceback."""
+
+    def test_a_folder_that_cannot_be_made(self, desk: Desk) -> None:
+        said = desk.refused("bench", "--log", "log.csv", "-m", "travas", "-o", "log.csv/results")
+        assert "log.csv/results cannot be made" in said
+
+    def test_logs_that_are_not_there(self, desk: Desk) -> None:
+        said = desk.refused("bench", "--log", "none.csv", "-m", "travas", "-o", "results")
+        assert "not found: none.csv" in said
+        assert not (desk.folder / "results").exists()
+
+    def test_the_plans_are_json_if_asked_for(self, desk: Desk) -> None:
+        listed = json.loads(desk.run("bench", "--plans", "--json").stdout)
+        assert "papers/travas" in {plan["name"] for plan in listed}
+
+    def test_repeated_runs_show_how_much_they_scatter(self, desk: Desk) -> None:
+        arguments = ("bench", "--log", "log.csv", "-m", "travas", "--repetitions", "2")
+        values = desk.json(*arguments, "-o", "results", "--workers", "1")
+        figures = next(one for one in values["settings"] if one["mechanism"] == "travas")
+        assert figures["deviations"]["size_ratio"] > 0
+        assert " ± " in (desk.folder / "results" / "table.md").read_text()
+
+    def test_an_empty_release_scores_nothing(self, desk: Desk) -> None:
+        (desk.folder / "tiny.csv").write_text(
+            "".join((desk.folder / "log.csv").read_text().splitlines(keepends=True)[:3])
+        )
+        tiny = ("release", "tiny.csv", "-o", "empty.csv", "-m", "travas", "--epsilon", "0.1")
+        desk.run(*tiny, "--delta", "1e-7")
+        found = desk.json("evaluate", "log.csv", "empty.csv", "-m", "similarity", "-m", "size")
+        assert [figure["value"] for figure in found["figures"]] == [0, 0]
+
+    def test_a_full_disk(self, desk: Desk) -> None:
+        """A limit on the size of files stands for a disk without room."""
+        code = (
+            "import resource, sys; from discreet.cli import main; "
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); main()"
+        )
+        arguments = ("sample", "permits", "--cases", "3000", "-o", "out.parquet")
+        run = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+        )
+        assert run.returncode == 2
+        assert "out.parquet cannot be written" in " ".join(run.stderr.split())
+        assert "Traceback" not in run.stderr
+        assert not list(desk.folder.glob("*out*"))
 
 
 class TestBeforeAndAfter:
