@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -14,7 +15,7 @@ from discreet.audits.report import page
 from discreet.audits.sampling import Effort, batched
 from discreet.audits.subjects import LIBRARY, Subject, audited_names, pairs_of, subjects_of
 from discreet.audits.subjects import find_pair as pair
-from discreet.cli.app import app
+from discreet.cli.app import build
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.parameters import ParameterError
@@ -23,7 +24,11 @@ from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
 
 FEW = Effort(runs=400, seconds=30.0)
-run = CliRunner().invoke
+
+
+def run(arguments: list[str]) -> Any:
+    """A command in this process."""
+    return CliRunner().invoke(build(arguments), arguments)
 
 
 def test_sampling_alone_comes_within_15_percent() -> None:
@@ -144,17 +149,16 @@ def test_mutants_are_part_of_an_audit() -> None:
 
 
 def test_the_command_line() -> None:
-    result = run(app, ["audit", "travas", "--quick", "--pair", "one more", "--workers", "1"])
+    result = run(["audit", "travas", "--quick", "--pair", "one more", "--workers", "1"])
     assert result.exit_code == 0, result.output
     assert "consistent" in result.output
     result = run(
-        app,
         ["audit", "laplace-count", "--pair", "one more", "--releases", "400", "--json"],
     )
     values = json.loads(result.stdout)
     assert values["audits"][0]["verdict"] == "consistent"
     assert values["audits"][0]["pairs"][0]["runs"] == 400
-    assert "surgery twice" in run(app, ["audit", "--list"]).output
+    assert "surgery twice" in run(["audit", "--list"]).output
 
 
 def test_the_command_line_says_what_is_missing() -> None:
@@ -163,7 +167,7 @@ def test_the_command_line_says_what_is_missing() -> None:
         ["audit", "travas", "--all"],
         ["audit", "--all", "--epsilon", "1"],
     ):
-        result = run(app, arguments)
+        result = run(arguments)
         assert result.exit_code != 0
         assert isinstance(result.exception, ParameterError)
 
@@ -173,8 +177,8 @@ def test_the_command_line_audits_a_file(tmp_path: Path) -> None:
     log = sample_log("permits", cases=300, seed=1)
     write_log(log, raw)
     TraVaS(delta=1e-3).release(log, insecure_seed=3).write(shared)
-    assert run(app, ["audit", "--file", str(shared)]).exit_code == 0
-    result = run(app, ["audit", "--file", str(shared), "--against", str(raw), "--seeds", "5"])
+    assert run(["audit", "--file", str(shared)]).exit_code == 0
+    result = run(["audit", "--file", str(shared), "--against", str(raw), "--seeds", "5"])
     assert result.exit_code == 1
     assert "seed 3" in result.output
 
@@ -184,7 +188,6 @@ def test_a_violation_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(reference.REFERENCE_MECHANISMS, "raw support", bugs.RawSupport)
     result = run(
-        app,
         ["audit", "raw support", "--pair", "surgery twice", "--releases", "400", "--workers", "1"],
     )
     assert result.exit_code == 1

@@ -14,7 +14,13 @@ from rich.table import Table
 
 from discreet.cli.certificate import MARKS
 from discreet.cli.console import err, out, print_json, stage
-from discreet.cli.options import Json, given_parameters, read, with_options
+from discreet.cli.options import (
+    Json,
+    given_parameters,
+    mechanism_names_for_shells,
+    read,
+    with_options,
+)
 from discreet.mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
@@ -33,7 +39,11 @@ STYLES = {
 def audit(
     mechanism: Annotated[
         str | None,
-        typer.Argument(help="See `discreet mechanisms`; also laplace-count, gaussian-count."),
+        typer.Argument(
+            help="See `discreet mechanisms`; also laplace-count, gaussian-count. With --help "
+            "after it, its own parameters are shown.",
+            autocompletion=mechanism_names_for_shells,
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every mechanism.")] = False,
     quick: Annotated[

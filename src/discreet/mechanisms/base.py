@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 Fidelity = Literal["strict", "published"]
 
+GROUP = "discreet.mechanisms"
+"""The entry points through which packages offer mechanisms."""
+
 LEAST_EPSILON = 1e-6
 """Of a case. Below it noise no longer fits into 64 bits, and nothing is left of any log."""
 
@@ -59,8 +62,8 @@ class Mechanism(ABC, Generic[A_co]):
     """Its name on the command line."""
     summary: ClassVar[str]
     """One line: what it does."""
-    paper: ClassVar[str]
-    """Where it was published."""
+    paper: ClassVar[str] = ""
+    """Where it was published, if it was."""
     returns: ClassVar[str]
     """What kind of artefact comes out."""
     suffixes: ClassVar[tuple[str, ...]] = LOG_SUFFIXES
@@ -210,7 +213,21 @@ class Mechanism(ABC, Generic[A_co]):
             parameters=self.settings,
             notes=self._notes(),
             seed=insecure_seed,
+            provider=self.provider(),
         )
+
+    @classmethod
+    def provider(cls) -> dict[str, str]:
+        """The package that it comes from, with its version, unless that is this one."""
+        if cls.__module__.startswith("discreet."):
+            return {}
+        from importlib.metadata import entry_points
+
+        return {
+            entry.dist.name: entry.dist.version
+            for entry in entry_points(group=GROUP, name=cls.name)
+            if entry.dist and entry.value.startswith(f"{cls.__module__.partition('.')[0]}")
+        }
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log. They read the raw log: never part of a release."""

@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from discreet.certificate import Certificate
+from discreet.errors import DiscreetError
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.mechanisms.base import Mechanism
@@ -29,7 +30,7 @@ PERSON = "case:person"
 HOSTILE = ("<img src=x onerror=alert(1)>", "a\tb\nc", "🩺" * 40, " ", "../../etc/passwd")
 
 
-class ConformanceError(AssertionError):
+class ConformanceError(DiscreetError, AssertionError):
     """A mechanism does not do what all of them must do."""
 
 
