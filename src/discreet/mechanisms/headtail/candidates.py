@@ -139,11 +139,13 @@ def _counted(activities: tuple[str, ...], sequences: Integers) -> Variants:
     return Variants.of_cases(activities, sequences[inside].astype(np.int32), offsets)[0]
 
 
-def recombined(head: Variants, samples: int, generator: np.random.Generator) -> Variants:
+def recombined(
+    head: Variants, samples: int, generator: np.random.Generator, clear_model: bool
+) -> Variants:
     """Walks through the directly-follows graph of the released variants, each weighted once.
 
-    They stay within the language of the model that the released variants make, so that whoever
-    discovers a model finds that one; where it has few sequences, half of them do.
+    For a clear model they stay within the language of the one that the released variants make, so
+    that whoever discovers a model finds that one; where it has few sequences, half of them do.
     """
     source, target, _ = pairs(head)
     size = len(head.activities) + 1
@@ -151,6 +153,8 @@ def recombined(head: Variants, samples: int, generator: np.random.Generator) -> 
     np.add.at(weights, (source, target), 1.0)
     chain = Chain(head.activities, [(np.arange(size), weights)])
     longest = 2 * int(head.lengths.max())
+    if not clear_model:
+        return chain.sample(longest, samples, generator)
     often = np.sort(np.argsort(-head.counts, kind="stable")[:OFTEN])
     language = Language(inductive_miner(head.take(often)), head.activities)
     clear = chain.sample(longest, samples, generator, language)

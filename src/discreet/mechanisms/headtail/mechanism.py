@@ -11,7 +11,6 @@ import numpy as np
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.headtail.prediction import head_is_better
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.mechanisms.parameters import ParameterError, parameter
@@ -42,7 +41,8 @@ LEAST_EPSILON, LEAST_DELTA = 1e-5, 1e-100
 RESERVE = 0.6
 """Part of epsilon that the cases keep which the head does not show."""
 
-HEAD_DELTA = 0.95
+WAY = None
+HEAD_DELTA = 0.8
 """Part of delta for the head; the rest is for n-grams, should the head be empty."""
 
 
@@ -111,6 +111,10 @@ class HeadTail(Mechanism):
         open_high=True,
     )
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+    clear_model: bool = parameter(
+        False,
+        "leave out rare sequences that would blur the model which is discovered from the release",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -180,16 +184,15 @@ class HeadTail(Mechanism):
         high, low = self._look(cases, cost, source)
         deviation = math.sqrt(2) / cost
         about = Estimate(high + low, math.sqrt(2) * deviation)
-        tail = Tail(rest, public=self.alphabet is not None)
-        clear = tail.clear_per_case(cases)
-        if self._selection is None or not head_is_better(high, low, cost, rest.epsilon, clear):
+        tail = Tail(rest, self.alphabet is not None, self.clear_model)
+        if self._selection is None or WAY=="model":
             return tail.release(Variants.empty(cases.activities), cases, about, source)
         shown, counts = select(self._selection, cases.counts, source)
         head = cases.take(shown, counts)
         hidden = cases.take(np.setdiff1d(np.arange(len(cases)), shown))
         noise = self._selection.deviation * math.sqrt(len(shown))
         about = Estimate(about.value - head.cases, math.hypot(about.deviation, noise))
-        tail = Tail(rest.share(RESERVE, 1 - HEAD_DELTA), public=self.alphabet is not None)
+        tail = Tail(rest.share(RESERVE, 1 - HEAD_DELTA), self.alphabet is not None, self.clear_model)
         return tail.release(head, hidden, about, source)
 
     def _look(self, cases: Variants, epsilon: float, source: Randomness) -> tuple[int, int]:

@@ -19,10 +19,10 @@ FEW = 60
 LONG = 30
 """Of sequences longer than this on average fewer are compared, so that the time stays bounded."""
 
-CELLS = 300
+CELLS = 600
 """Elements that a support gains at most."""
 
-DROWNED = 0.05
+DROWNED = 0.001
 """A cell is not opened if its predicted votes are below this part of the noise's deviation."""
 
 LEAST = 4

@@ -51,6 +51,33 @@ class Estimate:
         return Estimate(mean, (mine + others) ** -0.5)
 
 
+RATIOS = np.concatenate([[0.0], 2.0 ** np.arange(-6, 14.1, 0.4)])
+"""How many times its predicted votes an element may have."""
+
+EVEN = 0.25
+"""Part of the predicted votes that is spread evenly: predictions may be far off."""
+
+ROUNDS = 60
+"""Rounds in which the distribution of the ratios is fitted."""
+
+
+def expected_votes(noisy: Integers, predicted: Floats, scale: float) -> Floats:
+    """The votes that each element has on average, given its noisy ones and what was predicted.
+
+    Empirical Bayes: votes are predictions times ratios, whose distribution over all elements is
+    fitted to the noisy votes (expectation maximisation); the noise is Laplace of this scale.
+    """
+    mean = (1 - EVEN) * predicted + EVEN * predicted.sum() / len(predicted)
+    likely = np.exp(-np.abs(noisy[:, None] - mean[:, None] * RATIOS) / scale) + 1e-30
+    share = np.full(len(RATIOS), 1 / len(RATIOS))
+    for _ in range(ROUNDS):
+        chances = likely * share
+        share = (chances / chances.sum(axis=1, keepdims=True)).mean(axis=0)
+    chances = likely * share
+    found: Floats = mean * (chances @ RATIOS) / chances.sum(axis=1)
+    return found
+
+
 def onto_simplex(noisy: Floats, total: float) -> Floats:
     """The nearest nonnegative numbers with this sum: every cell gives up the same amount."""
     if total <= 0:

@@ -116,7 +116,7 @@ class Judge:
         return fits
 
 
-def tidied(release: Variants, head: Variants) -> Variants:
+def pruned(release: Variants, head: Variants) -> Variants:
     """The release without the sequences that cost more in its model than they bring.
 
     First the best of some broad choices: all sequences, those that fit the head's model or
