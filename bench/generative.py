@@ -23,7 +23,7 @@ from discreet.mechanisms.ddpm.mechanism import TIME_FEATURES, layer_sizes
 from discreet.mechanisms.ddpm.training import published_steps
 from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
-from discreet.training.accounting import Plan
+from discreet.privacy.renyi import Plan
 from discreet.training.sgd import PrivateSteps, fresh_weights
 
 RATES = (Fraction(1, 4), Fraction(1, 16), Fraction(1, 2))

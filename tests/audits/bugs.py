@@ -17,10 +17,11 @@ from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import parameter
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.accounting import zcdp_rho
-from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.partition import TruncatedSelection
 from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.steps import Proved, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -69,8 +70,11 @@ class EpsilonPerLevel(Mechanism):
     paper: ClassVar[str] = ""
     returns: ClassVar[str] = "figures"
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
-        return Guarantee(status="proved", claimed=budget, holds=budget, reason="(it does not)")
+    def _spending(self, budget: Budget) -> Step:
+        return Proved("levels", budget.epsilon, 0.0, "(it does not)")
+
+    def _statement(self, asked: Budget) -> Statement:
+        return Statement("(it does not)")
 
     def _draw(self, log: EventLog, source: Randomness) -> Figures:
         return next(self._draw_many(log, 1, source))
@@ -178,10 +182,11 @@ class Autoencoder(Mechanism):
     delta: float = delta_parameter()
     encoder: Literal["fitted", "fixed"] = parameter("fixed", "where the encoder comes from")
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
-        return Guarantee(
-            status="proved", claimed=budget, holds=budget, reason="(if the encoder is fixed)"
-        )
+    def _spending(self, budget: Budget) -> Step:
+        return Proved("training", budget.epsilon, budget.delta, "(if the encoder is fixed)")
+
+    def _statement(self, asked: Budget) -> Statement:
+        return Statement("(if the encoder is fixed)")
 
     def _draw(self, log: EventLog, source: Randomness) -> Figures:
         labels = ("a", "b", "c")

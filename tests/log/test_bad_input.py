@@ -62,7 +62,7 @@ BROKEN_XES = {
     "unnamed trace": (document(trace("1", event()), trace(None, event())), "trace 2 (line 10)"),
     "unnamed log": (document(trace(None, event())), "trace 1 (line 3)", "case="),
     "no activity": (document(trace("1", event(), event(None))), "event 2 of trace 1 (line 9)"),
-    "no activities": (document(trace("1", event(None))), "no column looks like the activity"),
+    "no activities": (document(trace("1", event(None))), "no event has the activity", "--activity"),
     "empty event": (document(trace("1", event(), "<event/>")), "event 2 of trace 1 (line 9)"),
     "no time": (document(trace("1", event(), event(stamp=None))), "event 2", "order='file'"),
     "no times": (document(trace("1", event(stamp=None))), "timestamp", "order='file'"),

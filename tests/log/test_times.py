@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from discreet.log.errors import LogError
-from discreet.log.times import check_timezone, to_instants
+from discreet.log.times import check_timezone, to_instants, why_unread
 
 
 def one(text: str, timezone: str = "UTC", form: str | None = None) -> str | None:
@@ -33,12 +33,6 @@ def one(text: str, timezone: str = "UTC", form: str | None = None) -> str | None
         ("2011/10/01 00:38:44.000", "2011-10-01T00:38:44"),
         ("01.10.2011 00:38", "2011-10-01T00:38:00"),
         ("1.10.2011 00:38:44", "2011-10-01T00:38:44"),
-        ("13/10/2011 00:38:44", "2011-10-13T00:38:44"),
-        ("10/13/2011 00:38:44", "2011-10-13T00:38:44"),
-        ("10-13-2011", "2011-10-13T00:00:00"),
-        ("10/10/2011", "2011-10-10T00:00:00"),
-        ("10/13/2011 12:38 AM", "2011-10-13T00:38:00"),
-        ("10/13/2011 1:38:44 pm", "2011-10-13T13:38:44"),
         ("  2011-10-01T00:38:44Z ", "2011-10-01T00:38:44"),
         ("0999-01-01T00:00:00Z", "0999-01-01T00:00:00"),
         ("1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999"),
@@ -54,22 +48,49 @@ def test_shapes(text: str, expected: str) -> None:
         "", "x", "yesterday", "2011", "2011-13-01", "2011-02-30", "01/02/03", "11-10-01T00:00:00Z",
         "1317429524", "2011-10-01T25:00:00Z", "2011-10-01T00:61:00Z", "13/13/2011",
         "2011-10-01 13:00 PM", "0000-01-01T00:00:00Z", "99999-01-01T00:00:00Z", "2011-10-01T",
-        "2011-10-0100:00", "٢٠١١-10-01",
+        "2011-10-0100:00", "٢٠١١-10-01", "03/04/2020", "13/10/2011", "10/13/2011 00:38:44",
+        "10-10-2011", "2011-10/01", "01.10/2011", "10.13.2011",
     ],
 )  # fmt: skip
 def test_no_timestamps(text: str) -> None:
     assert one(text) is None
 
 
-def test_day_or_month_first_is_judged_by_the_whole_column() -> None:
-    days = to_instants(pl.Series(["03/04/2020", "31/12/2020", None]))
-    assert days.dt.month().to_list() == [4, 12, None]
-    months = to_instants(pl.Series(["03/04/2020", "12/31/2020"]))
-    assert months.dt.month().to_list() == [3, 12]
-    with pytest.raises(LogError, match=r"03/04/2020 .*timestamp_format"):
-        to_instants(pl.Series(["03/04/2020", "05/06/2020"]))
-    assert one("03/04/2020", form="%m/%d/%Y") == "2020-03-04T00:00:00"
-    assert one("03/04/2020 10:00", form="%m/%d/%Y %H:%M") == "2020-03-04T10:00:00"
+@pytest.mark.parametrize(
+    ("text", "form", "expected"),
+    [
+        ("03/04/2020", "day-first", "2020-04-03T00:00:00"),
+        ("03/04/2020", "month-first", "2020-03-04T00:00:00"),
+        ("10/13/2011 12:38 AM", "month-first", "2011-10-13T00:38:00"),
+        ("10/13/2011 1:38:44 pm", "month-first", "2011-10-13T13:38:44"),
+        ("13-10-2011 10:00:00+02:00", "day-first", "2011-10-13T08:00:00"),
+        ("10.13.2011", "month-first", "2011-10-13T00:00:00"),
+        ("13/10/2011", "month-first", None),
+        ("2011-10-01T00:38:44Z", "month-first", "2011-10-01T00:38:44"),
+        ("03/04/2020", "%m/%d/%Y", "2020-03-04T00:00:00"),
+        ("03/04/2020 10:00", "%m/%d/%Y %H:%M", "2020-03-04T10:00:00"),
+    ],
+)
+def test_day_or_month_first_is_declared(text: str, form: str, expected: str | None) -> None:
+    assert one(text, form=form) == expected
+
+
+def test_one_value_does_not_decide_about_another() -> None:
+    german = ["02.03.2024", "03.02.2024 10:00"]
+    alone = to_instants(pl.Series(german)).to_list()
+    for other in ("01/13/2024", "13/01/2024", "2024-01-13T10:00:00Z", "0011-01-01T00:00:00Z"):
+        assert to_instants(pl.Series([*german, other])).to_list()[:2] == alone
+    assert [stamp.month for stamp in alone] == [3, 2]
+
+
+def test_what_is_said_of_values_that_are_no_timestamps() -> None:
+    said = why_unread("03/04/2020 10:00")
+    assert "3 April 2020 if the day comes first and 4 March 2020 if the month does" in said
+    assert "timestamp_format='day-first' (--timestamp-format day-first)" in said
+    assert "13 January 2024 if the day comes first and no date" in why_unread("13/01/2024")
+    assert "'soon' is no timestamp" in why_unread("soon")
+    assert "'%Y'" in why_unread("soon", "%Y")
+    assert len(why_unread("x" * 1000)) < 250
 
 
 def test_mixed_offsets_become_instants() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -27,7 +28,7 @@ def is_plain(text: str | bytes) -> bool:
     return True
 
 
-def read(folder: Path, text: str | bytes, **options: str) -> EventLog:
+def read(folder: Path, text: str | bytes, **options: Any) -> EventLog:
     """Read with both engines and insist that they agree."""
     path = folder / "test.xes"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -123,13 +124,21 @@ def test_types(tmp_path: Path) -> None:
         '<string key="either" value="b"/>'
     )
     rest = '<int key="mixed" value="2"/><int key="either" value="1"/>'
-    log = read(tmp_path, document(trace("1", event(more=more), event("b", more=rest))))
+    text = document(trace("1", event(more=more), event("b", more=rest)))
+    as_text = read(tmp_path, text).table
+    assert {kind for name, kind in as_text.schema.items() if name != TIME} == {pl.String}
+    assert as_text["mixed"].to_list() == ["1.5", "2"]
+    assert as_text.row(0, named=True)["f"] == "1.5E3"
+    kinds = "i:integer, f:number, b:boolean, d:date, mixed:number, either:text"
+    log = read(tmp_path, text, types=kinds)
     first = log.table.row(0, named=True)
     assert (first["i"], first["f"], first["b"], first["u"]) == (-7, 1500.0, True, "not a uuid")
     assert first["d"] == datetime(2020, 1, 1, 10, 0, 0, 123456, tzinfo=UTC)
-    assert (first["bad"], first["big"], first["when"]) == ("x", "9" * 20, "yesterday")
     assert log.table["mixed"].to_list() == [1.5, 2.0]
     assert log.table["either"].to_list() == ["b", "1"]
+    for column, kind in {"bad": "integer", "big": "integer", "when": "date"}.items():
+        with pytest.raises(LogError, match=rf"event 1 of trace 1 .*{column!r} is not of the type"):
+            read(tmp_path, text, types={column: kind})
 
 
 def test_identifiers_and_labels_stay_text(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.df_laplace import DFLaplace
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.parts.contributions import Contributions, Norm
-from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.quantile import FALLBACK, LARGEST, edges, private_bound
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from tests.mechanisms.neighbours import loss_at_least

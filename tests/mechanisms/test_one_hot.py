@@ -22,7 +22,7 @@ from discreet.mechanisms.parts.dictionary import Dictionary
 from discreet.mechanisms.travag import TraVaG
 from discreet.privacy.accounting import basic
 from discreet.privacy.randomness import Randomness
-from discreet.training.accounting import pld_epsilon, rdp_epsilon
+from discreet.privacy.renyi import pld_epsilon, rdp_epsilon
 
 BOTH = [DDPM, TraVaG]
 QUICK: dict[type[OneHot], dict[str, Any]] = {

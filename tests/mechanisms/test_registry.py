@@ -14,7 +14,7 @@ from typing import ClassVar
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.parameters import parameter
-from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.steps import Proved, Statement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,11 @@ class Silence(Mechanism):
     returns: ClassVar[str] = "variants"
     loudness: int = parameter(0, "how loud to be silent", low=0, high=11)
 
-    def _guarantee(self, budget):
-        return Guarantee(status="proved", claimed=Budget(0), holds=Budget(0), reason="Constant.")
+    def _spending(self, budget):
+        return Proved("nothing", 0.0, 0.0, "constant")
+
+    def _statement(self, asked):
+        return Statement("Constant.")
 
     def _draw(self, log, source):
         return Variants.empty()

@@ -25,7 +25,7 @@ from discreet.mechanisms.sequence.sizes import WIDTH, layer_sizes
 from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.training.accounting import pld_epsilon, rdp_epsilon
+from discreet.privacy.renyi import pld_epsilon, rdp_epsilon
 from discreet.utility.similarity import relative_log_similarity
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")

@@ -10,7 +10,8 @@ from scipy import stats
 torch = pytest.importorskip("torch", reason="needs the extra generative")
 
 from discreet.privacy.randomness import Randomness  # noqa: E402
-from discreet.training.accounting import Plan  # noqa: E402
+from discreet.privacy.renyi import Plan  # noqa: E402
+from discreet.privacy.steps import SampledGaussian  # noqa: E402
 from discreet.training.sgd import PrivateSteps, Recorder, fresh_weights  # noqa: E402
 
 
@@ -19,7 +20,7 @@ def steps(
 ) -> PrivateSteps:
     return PrivateSteps(
         {"map": torch.zeros(size, size + 1)},
-        plan,
+        SampledGaussian("training", plan),
         clip=clip,
         expected_cases=10.0,
         optimiser=partial(torch.optim.SGD, lr=1.0),
@@ -109,7 +110,7 @@ def test_a_public_size_must_be_given() -> None:
     with pytest.raises(ValueError, match="positive"):
         PrivateSteps(
             {"map": torch.zeros(2, 3)},
-            Plan(Fraction(1, 2), 1, 1.0),
+            SampledGaussian("training", Plan(Fraction(1, 2), 1, 1.0)),
             clip=1.0,
             expected_cases=0.0,
             optimiser=torch.optim.SGD,

@@ -115,7 +115,7 @@ def _utravas(mechanism: UTraVaS, log: EventLog) -> Factors | None:
     noise, threshold = selection.probabilities(), selection.threshold
     if len(noise) ** 2 * runs**2 > 200_000:
         return None
-    hidden = expected_hidden_count(selection)
+    hidden = expected_hidden_count(selection.epsilon, selection.threshold)
     return {
         sequence: _mean(_shown(noise, count, threshold), runs, hidden)
         for sequence, count in log.variants

@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.audits.divergence import smallest_delta
 from discreet.mechanisms.base import Mechanism, delta_parameter
-from discreet.privacy.guarantee import Budget, Guarantee, Part
-from discreet.privacy.noise import discrete_gaussian, discrete_laplace, exp_enclosure, exp_lower
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.noise import discrete_gaussian, exp_enclosure, exp_lower
+from discreet.privacy.steps import Laplace, Proved, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
     from discreet.privacy.randomness import Integers, Randomness
+
+CASES = "number of cases"
 
 BITS = 160
 """Probabilities are known to so many bits; outcomes less likely than 2^-BITS are cut off."""
@@ -57,14 +60,8 @@ class NoisyCount(Mechanism):
     def _noise(self, size: int, source: Randomness) -> Integers:
         """Independent draws of it."""
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
-        return Guarantee(
-            status="proved",
-            claimed=budget,
-            holds=budget,
-            reason="One case more or less moves the number of cases by one.",
-            parts=(Part("number of cases", budget.epsilon, budget.delta),),
-        )
+    def _statement(self, asked: Budget) -> Statement:
+        return Statement("One case more or less moves the number of cases by one.")
 
     def _draw(self, log: EventLog, source: Randomness) -> Figures:
         return next(self._draw_many(log, 1, source))
@@ -92,8 +89,11 @@ class LaplaceCount(NoisyCount):
         powers = accumulate(range(reach), lambda w, _: w * ratio >> 2 * BITS, initial=1 << 2 * BITS)
         return _normalised([Fraction(power) for power in powers])
 
+    def _spending(self, budget: Budget) -> Step:
+        return Laplace(CASES, budget.epsilon)
+
     def _noise(self, size: int, source: Randomness) -> Integers:
-        return discrete_laplace(1 / Fraction(self.case_budget.epsilon), size, source)
+        return self.noise(CASES).draw(size, source)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +117,9 @@ class GaussianCount(NoisyCount):
     def probabilities(self) -> dict[int, Fraction]:
         """The noise's distribution: value → probability."""
         return _gaussian(self.variance)
+
+    def _spending(self, budget: Budget) -> Step:
+        return Proved(CASES, budget.epsilon, budget.delta, "exact divergence of Gaussian noise")
 
     def _noise(self, size: int, source: Randomness) -> Integers:
         return discrete_gaussian(self.variance, size, source)

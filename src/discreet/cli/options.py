@@ -44,9 +44,18 @@ READING = {
     "case": "column of the case id (CSV, Parquet)",
     "activity": "column of the activity",
     "timestamp": "column of the timestamp",
+    "lifecycle": "column of the lifecycle transition",
     "individual": "column that names the person a case belongs to",
     "classifier": "what counts as an activity: activity, or activity+lifecycle",
     "timezone": "zone of times that carry no offset, as in Europe/Amsterdam; default UTC",
+    "timestamp_format": "day-first, month-first, a format such as '%d/%m/%Y %H:%M', or seconds, "
+    "milliseconds or microseconds since 1970",
+    "types": "types of further columns, which are text else, as in amount:number, case:age:integer "
+    "(text, integer, number, boolean, date)",
+    "decimal": "the mark of decimal fractions in numbers: . or ,",
+    "delimiter": "what separates the fields of a CSV file; else the header tells",
+    "order": "time, or file to keep the order of the file and leave times out",
+    "duplicates": "XES traces of one name: error, or merge to read them as one case",
 }
 
 

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 
-from discreet.log.errors import LogError
+from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME
 
 USUAL: Mapping[str, tuple[str, ...]] = {
@@ -32,12 +32,18 @@ WORDS = {CASE: "case", ACTIVITY: "activity", TIME: "timestamp", LIFECYCLE: "life
 
 
 def choose(
-    columns: Sequence[str], given: Mapping[str, str | None], needed: Sequence[str]
+    columns: Sequence[str],
+    given: Mapping[str, str | None],
+    needed: Sequence[str],
+    *,
+    usual: bool = True,
 ) -> dict[str, str]:
-    """The column for each role: the one given, else the first usual name that is present.
+    """The column for each role: the one given, else the standard one, else a usual name.
 
-    `given` maps roles (`CASE`, `ACTIVITY`, …) to column names or None. A role in `needed` that
-    no column fits is an error, which lists the columns there are.
+    Without `usual` only the standard names count: where columns are found in the events, a single
+    case could otherwise bring the name that displaces what all the others use. `given` maps roles
+    (`CASE`, `ACTIVITY`, …) to column names or None. A role in `needed` that no column fits is an
+    error, which lists the columns there are.
     """
     chosen: dict[str, str] = {}
     for role, name in given.items():
@@ -45,18 +51,20 @@ def choose(
             chosen[role] = existing(columns, name, WORDS[role])
     taken = set(chosen.values())
     free = {_bare(column): column for column in reversed(columns) if column not in taken}
-    for role, usual in USUAL.items():
+    for role, names in USUAL.items():
         if role in chosen or role not in given:
             continue
         if role in columns and role not in taken:
             found: str | None = role
+        elif usual:
+            found = next((free[_bare(name)] for name in names if _bare(name) in free), None)
         else:
-            found = next((free[_bare(name)] for name in usual if _bare(name) in free), None)
+            found = None
         if found is not None:
             chosen[role] = found
             free.pop(_bare(found), None)
         elif role in needed:
-            raise LogError(_missing(role, columns))
+            raise LogError(_missing(role, columns, usual=usual))
     return chosen
 
 
@@ -67,14 +75,16 @@ def existing(columns: Sequence[str], name: str, word: str) -> str:
     bare = {_bare(column): column for column in columns}
     near = difflib.get_close_matches(_bare(name), list(bare), 1, cutoff=0.5)
     hint = f"; did you mean {bare[near[0]]!r}?" if near else ""
-    raise LogError(f"there is no column {name!r} ({word}=){hint}{_listed(columns)}")
+    raise LogError(f"there is no column {name!r}, given as {option(word)}{hint}{_listed(columns)}")
 
 
-def _missing(role: str, columns: Sequence[str]) -> str:
+def _missing(role: str, columns: Sequence[str], *, usual: bool) -> str:
     word = WORDS[role]
-    message = f"no column looks like the {word}; name it with {word}={_listed(columns)}"
+    lack = f"no column looks like the {word}" if usual else f"no event has the {word}, {role!r}"
+    message = f"{lack}; name its column with {option(word)}{_listed(columns)}"
     if role == TIME:
-        message += "; for a log without timestamps, order='file' keeps the order of the file"
+        kept = option("order", "file")
+        message += f"; for a log without timestamps, {kept} keeps the order of the file"
     return message
 
 

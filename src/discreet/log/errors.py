@@ -1,5 +1,16 @@
-"""The one error that bad input raises."""
+"""The one error that bad input raises, and how its messages name an option."""
+
+from __future__ import annotations
 
 
 class LogError(ValueError):
     """A log that cannot be read, written or used: says what, where, and how to mend it."""
+
+
+def option(name: str, value: str | None = None) -> str:
+    """An option of `read_log` as Python spells it and as the command line does."""
+    flag = f"--{name.replace('_', '-')}"
+    if value is None:
+        return f"{name}= ({flag})"
+    quoted = f"'{value}'" if " " in value else value
+    return f"{name}={value!r} ({flag} {quoted})"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from discreet.log.columns import WORDS, choose, existing
 from discreet.log.errors import LogError
-from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, EventLog
+from discreet.log.events import ACTIVITY, CASE, TIME, Classifier, EventLog
+from discreet.log.shaping import Order, Shape
 from discreet.log.source import Source
 from discreet.log.tables import read_csv, read_frame, read_parquet
-from discreet.log.times import check_timezone, to_instants
+from discreet.log.times import check_timezone
+from discreet.log.types import TYPES, Type, declared
 from discreet.log.xes import Engine, read_xes
 
 SUFFIXES = (".xes", ".xes.gz", ".csv", ".csv.gz", ".parquet")
@@ -22,7 +24,6 @@ NO_EVENTS = pl.DataFrame(
     schema={CASE: pl.String, ACTIVITY: pl.String, TIME: pl.Datetime("us", "UTC")}
 )
 
-Order = Literal["time", "file"]
 Duplicates = Literal["error", "merge"]
 
 
@@ -37,6 +38,8 @@ def read_log(
     classifier: Classifier = "activity",
     timezone: str = "UTC",
     timestamp_format: str | None = None,
+    types: Mapping[str, Type] | str | None = None,
+    decimal: str = ".",
     delimiter: str | None = None,
     order: Order = "time",
     duplicates: Duplicates = "error",
@@ -46,12 +49,19 @@ def read_log(
     """Read an event log from XES, CSV or Parquet (also .gz), or from a Polars or pandas frame.
 
     `case`, `activity`, `timestamp` and `lifecycle` name columns; without them the names that
-    the usual tools write are recognised. `individual` names the column of the person behind a
-    case, for guarantees per person. Timestamps become instants in UTC; those without an offset
-    are local times of `timezone`. `order="file"` keeps the order of the file and leaves the
+    the usual tools write in a header are recognised, in XES only the standard ones. `individual`
+    names the column of the person behind a case, for guarantees per person. Timestamps become
+    instants in UTC; those without an offset are local times of `timezone`. `timestamp_format` is
+    `day-first` or `month-first` for dates such as 03/04/2020, a strftime format, or `seconds`,
+    `milliseconds` or `microseconds` since 1970. Further columns are text unless a schema or
+    `types` says otherwise: text, integer, number (`decimal` is its point or comma), boolean or
+    date. `order="file"` keeps the order of the file and leaves the
     timestamps out. `duplicates="merge"` reads XES traces of the same name as one case.
     `engine="strict"` reads XES element by element even if the file is plain. A log without
     events is an error unless `allow_empty`: a release may be empty, a log to release may not.
+
+    How a case is read depends on that case, the options and what is public of the file (a CSV's
+    header, a Parquet schema), never on other cases: neighbouring files become neighbouring logs.
 
     Whatever is wrong with the input, the error is a LogError that says what, where and how to
     mend it.
@@ -63,15 +73,30 @@ def read_log(
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise LogError(f"delimiter={delimiter!r} must be one ASCII character")
     check_timezone(timezone)
-    given = {CASE: case, ACTIVITY: activity, TIME: timestamp, LIFECYCLE: lifecycle}
+    _check_option("decimal", decimal, (".", ","))
+    kinds = declared(types) if isinstance(types, str) else types or {}
+    for kind in kinds.values():
+        _check_option("type", kind, TYPES)
+    shape = Shape(
+        case=case,
+        activity=activity,
+        timestamp=timestamp,
+        lifecycle=lifecycle,
+        individual=individual,
+        timezone=timezone,
+        timestamp_format=timestamp_format,
+        order=order,
+        types=kinds,
+        decimal=decimal,
+    )
     try:
-        found = _read(source, case, timezone, delimiter, duplicates, engine)
+        found = _read(source, delimiter, duplicates, engine, by_trace=case is None)
         if found.table.is_empty():
             if not allow_empty:
                 raise LogError(f"{found.name} has no events; there is nothing to release")
             return EventLog.from_table(NO_EVENTS, attributes=found.attributes)
         try:
-            table, person = _shaped(found, given, individual, timezone, timestamp_format, order)
+            table, person = shape.of(found)
         except LogError as error:
             raise LogError(f"{found.name}: {error}") from None
         return EventLog.from_table(
@@ -86,11 +111,11 @@ def read_log(
 
 def _read(
     source: Any,
-    case: str | None,
-    timezone: str,
     delimiter: str | None,
     duplicates: Duplicates,
     engine: Engine,
+    *,
+    by_trace: bool,
 ) -> Source:
     if not isinstance(source, str | os.PathLike):
         if isinstance(source, pl.DataFrame | pl.LazyFrame) or _is_pandas(source):
@@ -104,13 +129,7 @@ def _read(
         raise LogError(f"{path} is a folder; name one file in it")
     name = path.name.lower()
     if name.endswith((".xes", ".xes.gz")):
-        return read_xes(
-            path,
-            timezone=timezone,
-            by_trace=case is None,
-            merge=duplicates == "merge",
-            engine=engine,
-        )
+        return read_xes(path, by_trace=by_trace, merge=duplicates == "merge", engine=engine)
     if name.endswith((".csv", ".csv.gz")):
         return read_csv(path, delimiter)
     if name.endswith(".parquet"):
@@ -123,78 +142,6 @@ def _read(
 def _is_pandas(source: object) -> bool:
     kind = type(source)
     return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
-
-
-def _shaped(
-    source: Source,
-    given: dict[str, str | None],
-    individual: str | None,
-    timezone: str,
-    timestamp_format: str | None,
-    order: Order,
-) -> tuple[pl.DataFrame, str | None]:
-    """The table under XES names with every required value present, and the individual column."""
-    columns = source.table.columns
-    timed = order == "time"
-    chosen = choose(columns, given, (CASE, ACTIVITY, TIME) if timed else (CASE, ACTIVITY))
-    shaped: dict[str, pl.Series] = {}
-    for role in (CASE, ACTIVITY, LIFECYCLE):
-        if role in chosen:
-            shaped[role] = _as_text(source.table[chosen[role]], role)
-    for role in (CASE, ACTIVITY):
-        _check_present(shaped[role], WORDS[role], source)
-    if timed:
-        shaped[TIME] = _times(source, chosen[TIME], timezone, timestamp_format)
-    renamed = {column: role for role, column in chosen.items()}
-    for column in columns:
-        if column not in renamed:
-            name = f"original:{column}" if column in (*shaped, TIME) else column
-            shaped[name] = source.table[column]
-            renamed[column] = name
-    person = None
-    if individual is not None:
-        person = renamed[existing(columns, individual, "individual")]
-        if person not in shaped:
-            raise LogError(f"the column {individual!r} cannot be both timestamp and individual")
-        _check_present(shaped[person], "individual", source)
-    return pl.DataFrame(shaped), person
-
-
-def _as_text(values: pl.Series, role: str) -> pl.Series:
-    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
-        raise LogError(
-            f"the column {values.name!r} holds {values.dtype}, which cannot be the {WORDS[role]}"
-        )
-    return values.cast(pl.String)
-
-
-def _check_present(values: pl.Series, word: str, source: Source) -> None:
-    if values.null_count():
-        first = int(values.is_null().arg_max() or 0)
-        raise LogError(
-            f"{source.place(first)} has no {word} ({values.null_count()} of {len(values)} events "
-            f"have none); fill it in or remove these events"
-        )
-
-
-def _times(source: Source, column: str, timezone: str, form: str | None) -> pl.Series:
-    texts = source.table[column]
-    if texts.null_count():
-        first = int(texts.is_null().arg_max() or 0)
-        raise LogError(
-            f"{source.place(first)} has no timestamp ({texts.null_count()} of {len(texts)} "
-            "events have none); fill it in, or keep the order of the file with order='file'"
-        )
-    instants = to_instants(texts, timezone, form)
-    if instants.null_count():
-        first = int(instants.is_null().arg_max() or 0)
-        shown = str(texts[first])
-        shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-        raise LogError(
-            f"{source.place(first)}: {shown!r} is no timestamp that can be read"
-            + (f" by the format {form!r}" if form else "; give the format with timestamp_format=")
-        )
-    return instants
 
 
 def _check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:

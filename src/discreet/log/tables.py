@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import polars as pl
 
 from discreet.log.attributes import as_mapping, from_json
-from discreet.log.errors import LogError
+from discreet.log.errors import LogError, option
 from discreet.log.files import opened, readable
 from discreet.log.source import Source
 
@@ -39,6 +43,7 @@ def read_csv(path: Path, delimiter: str | None = None) -> Source:
         data = stream.read()
     _check_bytes(data, path.name)
     mark = delimiter or _delimiter(data)
+    _check_quotes(data, mark, path.name)
     try:
         table = pl.read_csv(data, separator=mark, infer_schema=False, truncate_ragged_lines=False)
     except (pl.exceptions.PolarsError, ValueError) as error:
@@ -48,7 +53,7 @@ def read_csv(path: Path, delimiter: str | None = None) -> Source:
     if table.width == 1 and delimiter is None:
         raise LogError(
             f"{path.name} has only one column, {table.columns[0]!r}: no comma, semicolon, tab or "
-            "| separates its header; name the separator with delimiter="
+            f"| separates its header; name the separator with {option('delimiter')}"
         )
     names = _header(data, mark)
     if len(names) == len(set(names)) == table.width:
@@ -88,7 +93,12 @@ def read_frame(frame: Any) -> Source:
     if isinstance(frame, pl.DataFrame):
         return Source("the table", frame, _by_row)
     try:
-        table = pl.from_pandas(frame.rename(columns=str))
+        frame = frame.rename(columns=str)
+        texts = [name for name, kind in frame.dtypes.items() if kind.kind == "O"]
+        table = pl.from_pandas(frame.drop(columns=texts))
+        table = table.with_columns(_as_texts(frame[name]) for name in texts).select(*frame.columns)
+    except LogError:
+        raise
     except ImportError:
         raise LogError(
             "reading a pandas frame needs pyarrow; install it, or pass a Polars frame"
@@ -96,6 +106,19 @@ def read_frame(frame: Any) -> Source:
     except Exception as error:
         raise LogError(f"the pandas frame cannot be converted: {error}") from None
     return Source("the table", table, _by_row)
+
+
+def _as_texts(values: Any) -> pl.Series:
+    """A pandas column of objects as text, each by itself: a common type would depend on all."""
+    texts: list[str | None] = []
+    for row, (value, missing) in enumerate(zip(values, values.isna(), strict=True)):
+        if not missing and not isinstance(value, str | int | float | Decimal | date | UUID):
+            raise LogError(
+                f"{_by_row(row)}: the column {values.name!r} holds a {type(value).__name__}, "
+                "which is no plain value; convert or drop the column"
+            )
+        texts.append(None if missing else str(value))
+    return pl.Series(values.name, texts, dtype=pl.String)
 
 
 def _probe(data: bytes, name: str) -> None:
@@ -169,6 +192,27 @@ def _header(data: bytes, mark: str) -> list[str]:
         return next((row for row in csv.reader(lines, delimiter=mark) if row), [])
     except csv.Error:
         return []
+
+
+def _check_quotes(data: bytes, mark: str, name: str) -> None:
+    """Refuse quotes that neither enclose a field nor are doubled within one.
+
+    Readers differ in what such a quote means, and some let it join lines of different cases.
+    """
+    if b'"' not in data:
+        return
+    edge = re.escape(mark.encode())
+    field = rb'(?:(?<![^%b\n])|(?<=^\xef\xbb\xbf))"(?:[^"]++|"")*+"(?=%b|\r?\n|\r?\Z)' % (
+        edge,
+        edge,
+    )
+    rest = re.sub(field, lambda found: b"\n" * found[0].count(b"\n"), data)
+    stray = rest.find(b'"')
+    if stray >= 0:
+        raise LogError(
+            f"{name}, line {_line(rest, stray)}: a quote inside a field, or one that is not "
+            'closed; put the whole field in quotes and double the quotes in it, as in "5"" pipe"'
+        )
 
 
 def _check_rows(data: bytes, mark: str, name: str) -> None:

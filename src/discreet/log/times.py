@@ -1,25 +1,31 @@
-"""Timestamps: from the many ways they are written to microseconds in UTC."""
+"""Timestamps: from the many ways they are written to microseconds in UTC, value by value.
+
+What a value means depends on that value and on what the user declares, never on the other values
+of a column: else one case would decide how all the others are read.
+"""
 
 from __future__ import annotations
 
 import difflib
 import re
 import zoneinfo
+from datetime import date
 
 import polars as pl
 
-from discreet.log.errors import LogError
+from discreet.log.errors import LogError, option
 
 INSTANT = pl.Datetime("us", "UTC")
 
 EPOCHS = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}
+DATE_ORDERS = ("day-first", "month-first")
 
 _XES = "%Y-%m-%dT%H:%M:%S%.f%#z"
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999
 _YEAR_1000 = -30_610_224_000_000_000
 
 _SHAPE = (
-    r"^\s*(?<a>[0-9]{1,4})(?<mark>[-/.])(?<b>[0-9]{1,2})[-/.](?<c>[0-9]{1,4})"
+    r"^\s*(?<a>[0-9]{1,4})(?<mark>[-/.])(?<b>[0-9]{1,2})(?<again>[-/.])(?<c>[0-9]{1,4})"
     r"(?:(?:[Tt]|\s+)(?<hour>[0-9]{1,2}):(?<minute>[0-9]{2})"
     r"(?::(?<second>[0-9]{2})(?:[.,](?<part>[0-9]+))?)?"
     r"\s*(?<half>[AaPp][Mm])?\s*(?<zone>[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)?)?\s*$"
@@ -39,10 +45,12 @@ def check_timezone(name: str) -> None:
 def to_instants(values: pl.Series, timezone: str = "UTC", form: str | None = None) -> pl.Series:
     """Timestamps as instants in UTC; null where a value is missing or is no timestamp.
 
-    Values with an offset are converted; the others are local times of `timezone`. A local time
-    that occurs twice (clocks set back) is the earlier of the two; one that never occurs (clocks
-    set forward) is read with the offset from before the change. Finer parts than microseconds
-    are cut off. `form` is a strftime format, or one of `EPOCHS` for numbers since 1970.
+    A date begins with its year, or is written with dots and begins with its day; other dates
+    that end in the year are null unless `form` is one of `DATE_ORDERS`. Values with an offset are
+    converted; the others are local times of `timezone`. A local time that occurs twice (clocks
+    set back) is the earlier of the two; one that never occurs (clocks set forward) is read with
+    the offset from before the change. Finer parts than microseconds are cut off. `form` may also
+    be a strftime format, or one of `EPOCHS` for numbers since 1970.
     """
     if form in EPOCHS:
         instants = _from_epoch(values, EPOCHS[form])
@@ -62,7 +70,7 @@ def to_instants(values: pl.Series, timezone: str = "UTC", form: str | None = Non
     else:
         raise LogError(
             f"timestamps of type {values.dtype} have no clear meaning; if they count from 1970, "
-            "say so with timestamp_format='seconds', 'milliseconds' or 'microseconds'"
+            f"say so with {option('timestamp_format', 'seconds')}, 'milliseconds' or 'microseconds'"
         )
     ticks = instants.to_physical()
     return instants.set(~ticks.is_between(_FIRST, _LAST), None)
@@ -77,20 +85,47 @@ def _from_epoch(values: pl.Series, scale: int) -> pl.Series:
     return numbers.round().cast(pl.Int64, strict=False).cast(INSTANT)
 
 
+def why_unread(text: str, form: str | None = None) -> str:
+    """What is wrong with a value that is no timestamp, and which option would help."""
+    shown = repr(text if len(text) <= 60 else f"{text[:57]}...")
+    if form is not None and form not in DATE_ORDERS:
+        return f"{shown} is no timestamp that can be read by the format {form!r}"
+    match = re.match(r"\s*([0-9]{1,2})([-/])([0-9]{1,2})\2([0-9]{4})(?![0-9])", text, re.ASCII)
+    if form is None and match is not None:
+        first, second, year = int(match[1]), int(match[3]), int(match[4])
+        return (
+            f"{shown} is {_spelled(year, second, first)} if the day comes first and "
+            f"{_spelled(year, first, second)} if the month does; say which with "
+            f"{option('timestamp_format', 'day-first')} or 'month-first'"
+        )
+    return (
+        f"{shown} is no timestamp that can be read; give the format with "
+        f"{option('timestamp_format', '%d.%m.%Y %H:%M')}, or in whatever order it is written"
+    )
+
+
+def _spelled(year: int, month: int, day: int) -> str:
+    try:
+        return f"{day} {date(year, month, day):%B} {year}"
+    except ValueError:
+        return "no date"
+
+
 def _from_text(values: pl.Series, timezone: str, form: str | None) -> pl.Series:
-    if form is not None:
+    if form is not None and form not in DATE_ORDERS:
         return _by_format(values, timezone, form)
     instants = _parse(values, _XES, zoned=True)
-    done = instants.null_count() == values.null_count()
-    if done and not (instants.to_physical() < _YEAR_1000).any():
+    unread = instants.is_null() | (instants.to_physical() < _YEAR_1000)
+    if instants.null_count() == values.null_count() and not unread.any():
         return instants
-    distinct = values.unique(maintain_order=True)
-    meaning = pl.DataFrame({"text": distinct, "instant": _by_shape(distinct, timezone)})
-    return (
+    distinct = values.filter(unread).unique()
+    meaning = pl.DataFrame({"text": distinct, "instant": _by_shape(distinct, timezone, form)})
+    by_shape = (
         values.to_frame("text")
         .join(meaning, on="text", how="left", maintain_order="left")
         .get_column("instant")
     )
+    return by_shape.zip_with(unread, instants)
 
 
 def _by_format(values: pl.Series, timezone: str, form: str) -> pl.Series:
@@ -106,13 +141,15 @@ def _by_format(values: pl.Series, timezone: str, form: str) -> pl.Series:
     return stamps if zoned else _localised(stamps, timezone)
 
 
-def _by_shape(values: pl.Series, timezone: str) -> pl.Series:
+def _by_shape(values: pl.Series, timezone: str, form: str | None) -> pl.Series:
     """Read dates by their shape: year first, or year last with the day or the month first."""
     parts = values.str.extract_groups(_SHAPE).struct.unnest()
-    year_first = pl.col("a").str.len_bytes() == 4
-    year_last = (pl.col("c").str.len_bytes() == 4) & ~year_first
-    month = pl.col("b") if _day_first(parts.filter(year_last)) else pl.col("a")
-    day = pl.col("a") if _day_first(parts.filter(year_last)) else pl.col("b")
+    one_mark = pl.col("mark") == pl.col("again")
+    year_first = one_mark & (pl.col("a").str.len_bytes() == 4)
+    year_last = one_mark & (pl.col("c").str.len_bytes() == 4) & ~year_first
+    if form is None:
+        year_last &= pl.col("mark") == "."
+    month, day = (pl.col("a"), pl.col("b")) if form == "month-first" else (pl.col("b"), pl.col("a"))
     hour = pl.col("hour").fill_null("0").cast(pl.Int64)
     late = pl.col("half").str.to_lowercase() == "pm"
     clock = (
@@ -136,24 +173,6 @@ def _by_shape(values: pl.Series, timezone: str) -> pl.Series:
     local = _localised(_parse(stamps["local"], _XES[:-3], zoned=False), timezone)
     zoned = _parse(stamps["zoned"], _XES, zoned=True)
     return pl.select(pl.when(parts["zone"].is_null()).then(local).otherwise(zoned)).to_series()
-
-
-def _day_first(parts: pl.DataFrame) -> bool:
-    """Whether 03/04/2020 is the third of April, judged by all dates that end in the year."""
-    if parts.is_empty() or (parts["mark"] == ".").all():
-        return True
-    first, second = parts["a"].cast(pl.Int64), parts["b"].cast(pl.Int64)
-    if (first > 12).any():
-        return True
-    if (second > 12).any() or (first == second).all():
-        return False
-    example = parts.filter(first != second).row(0, named=True)
-    written = "{a}{mark}{b}{mark}{c}".format(**example)
-    raise LogError(
-        f"dates such as {written} may have the day or the month first, and no value "
-        "tells; say which with timestamp_format, for example "
-        "'%d/%m/%Y %H:%M:%S' or '%m/%d/%Y %H:%M:%S'"
-    )
 
 
 def _parse(values: pl.Series, form: str, *, zoned: bool) -> pl.Series:

@@ -15,20 +15,18 @@ from discreet.log.xes_strict import read_strict
 Engine = Literal["auto", "strict"]
 
 
-def read_xes(
-    path: Path, *, timezone: str, by_trace: bool, merge: bool, engine: Engine = "auto"
-) -> Source:
-    """The events of an XES file as a table.
+def read_xes(path: Path, *, by_trace: bool, merge: bool, engine: Engine = "auto") -> Source:
+    """The events of an XES file as a table of texts.
 
-    Both readers give the same table. Values have their declared type; a column with mixed types,
-    or with a value that does not fit, is kept as text. Attributes of attributes and lists are
-    dropped from traces and events. Traces without events are dropped. Declared defaults
-    (globals) are not filled in.
+    Both readers give the same table. Each event declares the types of its own values, so a type
+    of a whole column would depend on every case: values stay the texts they are. Attributes of
+    attributes and lists are dropped from traces and events. Traces without events are dropped.
+    Declared defaults (globals) are not filled in.
     """
     content = _read_plain(path) if engine == "auto" else None
     if content is None:
         content = _read_strict(path)
-    return content.source(timezone, by_trace=by_trace, merge=merge)
+    return content.source(by_trace=by_trace, merge=merge)
 
 
 def _read_plain(path: Path) -> Content | None:

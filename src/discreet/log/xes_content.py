@@ -11,10 +11,8 @@ import numpy as np
 import polars as pl
 
 from discreet.log.attributes import Attribute, as_mapping
-from discreet.log.errors import LogError
-from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME
+from discreet.log.errors import LogError, option
 from discreet.log.source import Source
-from discreet.log.times import to_instants
 from discreet.log.variants import Ints
 
 TYPES = frozenset({"string", "date", "int", "float", "boolean", "id"})
@@ -59,28 +57,28 @@ class Content:
         if len(columns) > MAX_COLUMNS:
             raise LogError(f"{self.file} has more than {MAX_COLUMNS} different attributes")
 
-    def source(self, timezone: str, *, by_trace: bool, merge: bool) -> Source:
+    def source(self, *, by_trace: bool, merge: bool) -> Source:
         """The events as a table. With `by_trace`, a trace is a case and needs its own name."""
+        attributes = as_mapping(tuple(self.of_log))
         if self.events == 0:
-            return Source(self.file, pl.DataFrame(), self._place, as_mapping(tuple(self.of_log)))
+            return Source(self.file, pl.DataFrame(), self._place, attributes, public_names=False)
         trace = np.concatenate(self.trace_of_event)
         if by_trace:
             self._check_names(np.unique(trace), merge=merge)
         columns: dict[str, pl.Series] = {}
         for key, found in self.of_traces.items():
-            whole = _column(found, self.traces, _kept_as_text(f"case:{key}"), timezone)
-            columns[f"case:{key}"] = whole.gather(trace)
+            columns[f"case:{key}"] = _column(found, self.traces).gather(trace)
         for key, found in self.of_events.items():
-            fresh = _column(found, self.events, _kept_as_text(key), timezone)
+            fresh = _column(found, self.events)
             columns[key] = _coalesced(columns[key], fresh) if key in columns else fresh
         table = pl.DataFrame({key: columns[key] for key in sorted(columns)}).rechunk()
-        return Source(self.file, table, self._place, as_mapping(tuple(self.of_log)))
+        return Source(self.file, table, self._place, attributes, public_names=False)
 
     def _check_names(self, used: Ints, *, merge: bool) -> None:
         found = self.of_traces.get("concept:name")
         if found is None:
             raise self._unnamed(int(used[0]))
-        ids = _column(found, self.traces, True, "UTC").gather(used)
+        ids = _column(found, self.traces).gather(used)
         if ids.null_count():
             raise self._unnamed(int(used[int(ids.is_null().arg_max() or 0)]))
         if merge or ids.n_unique() == len(ids):
@@ -91,14 +89,15 @@ class Content:
         raise LogError(
             f"{self.file}: traces {used[before] + 1} and {used[again] + 1} (lines "
             f"{lines[used[before]]} and {lines[used[again]]}) have the same concept:name "
-            f"{ids[again]!r}; rename one, or read them as one case with duplicates='merge'"
+            f"{ids[again]!r}; rename one, or read them as one case with "
+            f"{option('duplicates', 'merge')}"
         )
 
     def _unnamed(self, trace: int) -> LogError:
         return LogError(
             f"{self.file}: trace {trace + 1} (line {self.lines().of_traces[trace]}) has no "
             "concept:name; give every trace one, or name the event attribute that identifies "
-            "the case with case="
+            f"the case with {option('case')}"
         )
 
     def _place(self, event: int) -> str:
@@ -108,18 +107,11 @@ class Content:
         return f"event {inside} of trace {trace[event] + 1} (line {line})"
 
 
-def _kept_as_text(column: str) -> bool:
-    return column in (CASE, ACTIVITY, LIFECYCLE, TIME)
-
-
-def _column(found: list[Cells], height: int, as_text: bool, timezone: str) -> pl.Series:
+def _column(found: list[Cells], height: int) -> pl.Series:
     """One column of all values of a key; the last one counts where a row repeats the key."""
     found = sorted(found, key=lambda cells: cells.type)
-    types = {cells.type for cells in found}
     rows = np.concatenate([cells.rows for cells in found])
     values = pl.concat([cells.texts for cells in found])
-    if not as_text:
-        values = _typed(values, types, timezone)
     if len(rows) == height and np.array_equal(rows, np.arange(height)):
         return values
     source = np.full(height, -1, dtype=np.int64)
@@ -128,34 +120,6 @@ def _column(found: list[Cells], height: int, as_text: bool, timezone: str) -> pl
     return values.gather(picks.set(picks < 0, None))
 
 
-def _typed(texts: pl.Series, types: set[str], timezone: str) -> pl.Series:
-    """Values of their declared type; kept as text where types are mixed or a value does not fit."""
-    if types <= {"string", "id"}:
-        return texts
-    if types == {"date"}:
-        typed = to_instants(texts, timezone)
-    elif types == {"int"}:
-        typed = texts.cast(pl.Int64, strict=False)
-    elif types <= {"int", "float"}:
-        typed = texts.cast(pl.Float64, strict=False)
-    elif types == {"boolean"}:
-        truth = pl.Series(["true", "false"]).to_frame("text")
-        truth = truth.with_columns(value=pl.Series([True, False]))
-        typed = (
-            texts.str.to_lowercase()
-            .to_frame("text")
-            .join(truth, on="text", how="left", maintain_order="left")
-            .get_column("value")
-        )
-    else:
-        return texts
-    return typed if typed.null_count() == 0 else texts
-
-
 def _coalesced(of_trace: pl.Series, of_event: pl.Series) -> pl.Series:
     """The trace's value where it has one: some exports repeat it on every event."""
-    if of_trace.null_count() == 0:
-        return of_trace
-    if of_trace.dtype != of_event.dtype:
-        of_trace, of_event = of_trace.cast(pl.String), of_event.cast(pl.String)
     return of_trace.zip_with(of_trace.is_not_null(), of_event)

@@ -13,8 +13,9 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_parameter, checked_alphabet
 from discreet.mechanisms.travas import TraVaS
-from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Statement, Step
 from discreet.release import Artefact
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class Auto(Mechanism):
         "variants that occur in the log",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         if self.alphabet is not None:
             object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
         if self.want == "real-variants" and self.delta == 0:
@@ -89,8 +90,11 @@ class Auto(Mechanism):
             "it stands for rare cases too, and comes closest to the log at the same budget"
         )
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
-        return self.choice[0]._guarantee(budget)
+    def _spending(self, budget: Budget) -> Step | None:
+        return self.choice[0].spending
+
+    def _statement(self, asked: Budget) -> Statement:
+        return self.choice[0]._statement(asked)
 
     def _notes(self) -> tuple[str, ...]:
         chosen, reason = self.choice

@@ -5,14 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.mechanisms.parameters import Parameter, ParameterError, declared, parameter
 from discreet.privacy.conversion import per_case
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.noise import Rational
 from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.steps import Found, Group, Statement, Step, noise_of, promised
 from discreet.release import LOG_SUFFIXES, Artefact, Release
 
 if TYPE_CHECKING:
@@ -37,8 +41,9 @@ def delta_parameter(default: float = 1e-6) -> Any:
 class Mechanism(ABC):
     """A differentially private release of a log.
 
-    A subclass is a frozen dataclass. It declares its parameters as fields, states in
-    `_guarantee` what a per-case budget gives, and draws its artefact in `_draw`. It must read
+    A subclass is a frozen dataclass. It declares its parameters as fields, divides a budget per
+    case into steps in `_spending`, and draws its artefact in `_draw` with the noise of these very
+    steps. The guarantee is what they cost together; `_statement` says the rest. It must read
     nothing of the log but what `_draw` is given.
     """
 
@@ -69,6 +74,16 @@ class Mechanism(ABC):
     def __post_init__(self) -> None:
         for name, declaration in self.parameters().items():
             object.__setattr__(self, name, declaration.check(getattr(self, name)))
+        self._validate()
+        try:
+            self.guarantee()
+        except ParameterError:
+            raise
+        except ValueError as error:
+            raise ParameterError(f"{self.name}: {error}") from error
+
+    def _validate(self) -> None:  # noqa: B027 (most mechanisms have nothing to refuse)
+        """Refuse parameters that do not go together; a subclass extends this."""
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
@@ -97,12 +112,39 @@ class Mechanism(ABC):
         except ValueError as error:
             raise ParameterError(str(error)) from error
 
+    @cached_property
+    def spending(self) -> Step | None:
+        """The steps that a release takes, with what each costs a case and the noise it draws."""
+        return self._spending(self.case_budget)
+
+    def step(self, name: str, kind: type[Found]) -> Found:
+        """The step of that name, to draw with."""
+        if self.spending is None:
+            raise KeyError(f"{self.name} has no steps")
+        return self.spending.find(name, kind)
+
+    def noise(self, name: str, sensitivity: Rational = 1) -> CountNoise:
+        """The noise of the step of that name, for counts of this sensitivity (see `noise_of`)."""
+        if self.spending is None:
+            raise KeyError(f"{self.name} has no steps")
+        return noise_of(self.spending.named(name), sensitivity)
+
     def guarantee(self) -> Guarantee:
         """What a release will promise; answers before any data are read."""
-        promise = self._guarantee(self.case_budget)
-        if self.cases_per_individual is None:
+        statement, tree, cases = self._statement(self.target), self.spending, None
+        if self.cases_per_individual is not None:
+            cases = self.cases_per_individual
+            tree = tree and Group("cases of one individual", tree, cases)
+            statement = replace(
+                statement,
+                reason=f"{statement.reason} Of each individual at most {cases} cases chosen at "
+                f"random are kept, reading that individual's cases only; group privacy for {cases} "
+                "cases.",
+            )
+        promise = promised(tree, self.target, statement)
+        if cases is None:
             return promise
-        return promise.for_individuals(self.cases_per_individual, self.target)
+        return replace(promise, unit="individual", cases_per_individual=cases)
 
     def check(self, log: EventLog) -> None:
         """Raise LogError if the log lacks what a release needs; a ledger asks before it spends.
@@ -154,8 +196,12 @@ class Mechanism(ABC):
         return ()
 
     @abstractmethod
-    def _guarantee(self, budget: Budget) -> Guarantee:
-        """What holds when each case costs `budget`."""
+    def _spending(self, budget: Budget) -> Step | None:
+        """The steps of a release within a budget per case; None where no bound is known."""
+
+    @abstractmethod
+    def _statement(self, asked: Budget) -> Statement:
+        """What is to be said of a release besides its cost, when this much was asked for."""
 
     @abstractmethod
     def _draw(self, log: EventLog, source: Randomness) -> Artefact:

@@ -10,15 +10,17 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_parameter
-from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.selection import exponential
+from discreet.privacy.steps import Choosing, Delegated, Sequential, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 SCORE_GRID = 1000
 """Scores are floored to thousandths of a case."""
+
+CHOICE = "choice of the candidate"
 
 CHOICE_SHARE = 0.1
 """What the choice takes of epsilon."""
@@ -60,8 +62,8 @@ class Choice(Mechanism):
     )
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         names = self.names
         if len(names) < 2 or len(set(names)) < len(names):
             raise ParameterError("candidates must name at least two different mechanisms")
@@ -101,39 +103,40 @@ class Choice(Mechanism):
             built.append(candidate)
         return built
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
-        promises = [candidate.guarantee() for candidate in self._built(budget)]
-        parts = [
-            Part(f"candidate {name}", promise.holds.epsilon, promise.holds.delta)
-            for name, promise in zip(self.names, promises, strict=True)
-            if promise.holds is not None
-        ]
-        choice = budget.share(CHOICE_SHARE, 0)
+    def _spending(self, budget: Budget) -> Step:
+        return Sequential(
+            "candidates and choice",
+            (
+                *(
+                    Delegated(f"candidate {name}", built.guarantee())
+                    for name, built in zip(self.names, self._built(budget), strict=True)
+                ),
+                Choosing(CHOICE, budget.share(CHOICE_SHARE, 0).epsilon),
+            ),
+        )
+
+    def _statement(self, asked: Budget) -> Statement:
+        promises = [built.guarantee() for built in self._built(self.case_budget)]
         conditions = tuple(dict.fromkeys(c for promise in promises for c in promise.conditions))
         proved = all(promise.status == "proved" for promise in promises)
-        return Guarantee(
+        return Statement(
+            "Every candidate is drawn at a part of the budget, and the exponential mechanism "
+            "chooses one by a score that a case raises by at most 2.",
             status="proved" if proved else "conditional",
-            claimed=budget,
-            holds=budget,
-            reason="Every candidate is drawn at a part of the budget, and the exponential "
-            "mechanism chooses one by a score that a case raises by at most 2.",
             conditions=conditions,
-            parts=(*parts, Part("choice of the candidate", choice.epsilon)),
-            composition="basic",
         )
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
         from discreet.utility.similarity import relative_log_similarity
 
-        budget = self.case_budget
-        releases = [_variants(built._draw(log, source)) for built in self._built(budget)]
+        built = self._built(self.case_budget)
+        releases = [_variants(candidate._draw(log, source)) for candidate in built]
         similarities = [relative_log_similarity(log.variants, release) for release in releases]
-        chosen = exponential(
+        chosen = self.step(CHOICE, Choosing).choose(
             [Fraction(int(s * log.cases * SCORE_GRID), SCORE_GRID) for s in similarities],
-            epsilon=Fraction(budget.share(CHOICE_SHARE, 0).epsilon),
             sensitivity=2 + Fraction(4, SCORE_GRID),
             monotone=True,
-            source=source,
+            rng=source,
         )
         return releases[chosen]
 

@@ -14,19 +14,21 @@ from discreet.mechanisms.laplace import PAPER
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.contributions import Contributions, Norm
-from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.over_alphabet import OverAlphabet
 from discreet.mechanisms.parts.prefix_tree import Integers
 from discreet.mechanisms.parts.quantile import private_bound
-from discreet.privacy.accounting import zcdp_rho
-from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.count_noise import CountNoise
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Laplace, Sequential, Statement, Step, gaussian
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 BOUND_SHARE = 0.1
 """What the private choice of the bound takes of epsilon, where none is given."""
+
+FOLLOWS, BOUND = "directly-follows counts", "bound on a case's contribution"
 
 BOUND_QUANTILE = {"l1": 0.8, "l2": 0.9}
 """The share of the cases that the chosen bound should leave as they are."""
@@ -49,8 +51,8 @@ class FollowsMechanism(OverAlphabet):
         high=10_000,
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         if self.norm == "l2" and self.delta == 0:
             raise ParameterError("norm l2 needs delta above 0; give one, or norm l1")
 
@@ -71,24 +73,18 @@ class FollowsMechanism(OverAlphabet):
         """What the private choice of the bound takes of epsilon."""
         return BOUND_SHARE if self.bound is None else 0.0
 
-    @property
-    def bound_budget(self) -> Budget:
-        """What the choice of the bound may cost."""
-        return self.case_budget.share(self.bound_share, 0)
+    def _counting(self, name: str, budget: Budget) -> Step:
+        """A step of counts whose contributions are bounded in the chosen norm."""
+        if self.chosen_norm == "l1":
+            return Laplace(name, budget.epsilon)
+        return gaussian(name, budget)
 
-    @property
-    def follows_budget(self) -> Budget:
-        """What the counts may cost."""
+    def _follows_steps(self, budget: Budget) -> tuple[Step, ...]:
         left = 1 - self.near_share
-        return self.case_budget.share(left - self.bound_share, left)
-
-    def _parts(self) -> tuple[Part, ...]:
-        counts = Part(
-            "directly-follows counts", self.follows_budget.epsilon, self.follows_budget.delta
-        )
+        counts = self._counting(FOLLOWS, budget.share(left - self.bound_share, left))
         if self.bound is not None:
             return (counts,)
-        return (Part("bound on a case's contribution", self.bound_budget.epsilon), counts)
+        return Laplace(BOUND, budget.share(self.bound_share, 0).epsilon), counts
 
     def _chosen_bound(self, variants: Variants, counted: Contributions, source: Randomness) -> int:
         """The bound on a case's contribution: as given, or chosen privately."""
@@ -97,15 +93,9 @@ class FollowsMechanism(OverAlphabet):
             counted.norms(norm, len(variants)).astype(np.int64),
             variants.counts,
             BOUND_QUANTILE[norm],
-            self.bound_budget.epsilon,
+            self.noise(BOUND),
             source,
         )
-
-    def _noise(self, bound: int, budget: Budget) -> CountNoise:
-        """The noise of counts with so bounded contributions."""
-        if self.chosen_norm == "l1":
-            return CountNoise.laplace(bound, budget.epsilon)
-        return CountNoise.gaussian(bound, zcdp_rho(budget.epsilon, budget.delta))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,19 +131,26 @@ class DFLaplace(FollowsMechanism):
         low=1,
     )
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
+    def _spending(self, budget: Budget) -> Step | None:
+        if self.fidelity == "published":
+            return None
+        return Sequential("release", self._follows_steps(budget))
+
+    def _statement(self, asked: Budget) -> Statement:
         status, conditions = alphabet_status(self.public_alphabet)
         if self.fidelity == "published":
-            return unbounded_guarantee(budget, conditions)
-        return Guarantee(
+            return Statement(
+                "A case of n events changes n + 1 counts and each costs epsilon; without a public "
+                "longest length no finite bound holds.",
+                status="refuted",
+                conditions=conditions,
+                claimed=Budget(asked.epsilon),
+            )
+        return Statement(
+            "What a case adds to the counts of all pairs of a public alphabet is scaled down to a "
+            "bound, and every pair carries noise for that bound.",
             status=status,
-            claimed=budget,
-            holds=budget,
-            reason="What a case adds to the counts of all pairs of a public alphabet is scaled "
-            "down to a bound, and every pair carries noise for that bound.",
             conditions=conditions,
-            parts=self._parts(),
-            composition="basic",
         )
 
     def _draw(self, log: EventLog, source: Randomness) -> Follows:
@@ -179,7 +176,7 @@ class DFLaplace(FollowsMechanism):
         source: Randomness,
     ) -> Iterator[Follows]:
         """Independent releases with one bound on a case's contribution."""
-        noise = self._noise(bound, self.follows_budget)
+        noise = self.noise(FOLLOWS, bound)
         noisy = counted.noisy_runs(runs, variants.counts, bound, self.chosen_norm, noise, source)
         least = self.min_count or noise.threshold(counted.size)
         counts = np.rint(noisy).astype(np.int64)
@@ -195,20 +192,8 @@ def square(activities: tuple[str, ...], counts: Integers) -> Follows:
     return Follows(activities, matrix)
 
 
-def unbounded_guarantee(budget: Budget, conditions: tuple[str, ...]) -> Guarantee:
-    """What holds where cases of any length add to counts with noise of scale 1/ε."""
-    return Guarantee(
-        status="refuted",
-        claimed=Budget(budget.epsilon),
-        holds=None,
-        reason="A case of n events changes n + 1 counts and each costs epsilon; without a public "
-        "longest length no finite bound holds.",
-        conditions=conditions,
-    )
-
-
 def published_follows(variants: Variants, epsilon: float, source: Randomness) -> Follows:
     """Laplace noise of scale 1/ε on every pair, negative counts set to zero."""
     raw = Follows.of_variants(variants).counts
-    noise = CountNoise.laplace(1, epsilon).draw(raw.size, source)
-    return square(variants.activities, np.maximum(raw.ravel() + noise, 0))
+    noisy = CountNoise.laplace(1, epsilon, FOLLOWS).added(raw, source)
+    return square(variants.activities, np.maximum(noisy, 0))

@@ -18,7 +18,8 @@ from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.training.accounting import Plan, rdp_epsilon
+from discreet.privacy.renyi import Plan, rdp_epsilon
+from discreet.privacy.steps import Renyi, SampledGaussian
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -94,6 +95,17 @@ class Generative(Mechanism):
         """The noisy steps of each network by its name."""
         return self._plans(self.case_budget)
 
+    def noisy_step(self, name: str) -> SampledGaussian:
+        """The noisy sums of that name, to draw with."""
+        if self.spending is None:  # a published form whose steps prove nothing
+            return SampledGaussian(name, self.plans[name])
+        return self.step(name, SampledGaussian)
+
+    def _training(self, name: str, budget: Budget, exception: float = 0.0) -> Renyi:
+        """All noisy sums, composed at the training's share of a budget."""
+        steps = tuple(SampledGaussian(*item) for item in self._plans(budget).items())
+        return Renyi(name, steps, self._training_share(budget).delta, exception)
+
     def epsilon_so_far(self, taken: Mapping[str, int]) -> float:
         """What was spent of epsilon after so many steps, by the certifying accountant.
 
@@ -106,10 +118,14 @@ class Generative(Mechanism):
         before = self.case_budget.epsilon - self.training_budget.epsilon
         return before + rdp_epsilon(done, self.training_budget.delta)
 
+    def _training_share(self, budget: Budget) -> Budget:
+        """The part of a budget that the noisy sums have."""
+        return budget
+
     @property
     def training_budget(self) -> Budget:
-        """The part of a case's budget that the noisy steps have."""
-        return self.case_budget
+        """The part of a case's budget that the noisy sums have."""
+        return self._training_share(self.case_budget)
 
     def check(self, log: EventLog) -> None:
         """Refuse before anything is spent; see the base class."""

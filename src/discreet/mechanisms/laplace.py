@@ -11,10 +11,8 @@ import numpy as np
 from discreet.log.variants import Variants
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
-from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.over_alphabet import OverAlphabet
 from discreet.mechanisms.parts.prefix_growth import (
-    STRUCTURE_SHARE,
     Plain,
     Semantics,
     grow_by_levels,
@@ -23,9 +21,11 @@ from discreet.mechanisms.parts.prefix_growth import (
 )
 from discreet.mechanisms.parts.prefix_tree import CANDIDATES, Integers, PrefixTree
 from discreet.mechanisms.parts.quantile import private_bound
-from discreet.privacy.accounting import zcdp_rho
-from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.count_noise import CountNoise
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Laplace as Counting
+from discreet.privacy.steps import OneOf, Sequential, Statement, Step, gaussian, noise_of
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -40,6 +40,12 @@ LENGTH_SHARE = 0.1
 
 LENGTH_QUANTILE = 0.95
 """The share of the cases that the chosen max_length should not cut."""
+
+SPLITS_SHARE = 2 / 3
+"""What the splits of a PrivTree take of its budget; the counts of its leaves take the rest."""
+
+LENGTHS, TREE, PRIVTREE = "histogram of lengths", "prefix tree", "PrivTree"
+SPLITS, LEAVES = "splits of the tree", "counts of its leaves"
 
 PUBLISHED_CANDIDATES = 5_000_000
 """The published growth is refused beyond this many candidates on a level: it would not end."""
@@ -62,8 +68,8 @@ class PrefixMechanism(OverAlphabet):
         "strict only: how the tree is made private; auto takes the one with the least threshold",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         if self.fidelity == "published" and self.max_length is None:
             raise ParameterError("published needs max_length, which the paper sets by hand")
         if self.form == "gaussian" and self.delta == 0:
@@ -79,16 +85,13 @@ class PrefixMechanism(OverAlphabet):
         """What the private choice of max_length takes of epsilon."""
         return LENGTH_SHARE if self.max_length is None else 0.0
 
-    @property
-    def tree_budget(self) -> Budget:
-        """What the tree may cost."""
+    def _tree_steps(self, budget: Budget) -> tuple[Step, ...]:
+        """The choice of max_length, if it is private, and the tree in the forms it may take."""
         left = 1 - self.rule_share
-        return self.case_budget.share(left - self.length_share, left)
-
-    @property
-    def length_budget(self) -> Budget:
-        """What the choice of max_length may cost."""
-        return self.case_budget.share(self.length_share, 0)
+        tree = prefix_tree(self.form, budget.share(left - self.length_share, left))
+        if self.max_length is not None:
+            return (tree,)
+        return Counting(LENGTHS, budget.share(self.length_share, 0).epsilon), tree
 
     def _bounded(self, log: EventLog, source: Randomness) -> tuple[Variants, int]:
         """The log seen through the alphabet, and the length of the tree."""
@@ -96,34 +99,22 @@ class PrefixMechanism(OverAlphabet):
         if self.max_length is not None:
             return variants, self.max_length
         chosen = private_bound(
-            variants.lengths, variants.counts, LENGTH_QUANTILE, self.length_budget.epsilon, source
+            variants.lengths, variants.counts, LENGTH_QUANTILE, self.noise(LENGTHS), source
         )
         return variants, chosen
 
     def _grown(
-        self,
-        variants: Variants,
-        max_length: int,
-        budget: Budget,
-        semantics: Semantics,
-        source: Randomness,
+        self, variants: Variants, max_length: int, semantics: Semantics, source: Randomness
     ) -> Variants:
-        """The variants of a strict tree that costs `budget`."""
-        form = self.form
-        if form == "auto":
-            form = best_form(budget, max_length, len(variants.activities))
-        if form == "privtree":
-            tree = grow_privtree(variants, max_length, budget.epsilon, semantics, source)
+        """The variants of a strict tree."""
+        form = best_form(self.step(TREE, OneOf), max_length, len(variants.activities))
+        if isinstance(form, Sequential):
+            splits, leaves = self.step(SPLITS, Counting), self.step(LEAVES, Counting)
+            tree = grow_privtree(variants, max_length, splits, leaves, semantics, source)
         else:
-            noise = level_noise(form, budget, max_length)
+            noise = noise_of(form, max_length)
             tree = grow_by_levels(variants, max_length, noise, semantics, source)
         return tree.variants(tree.settled(max_length))
-
-    def _tree_parts(self) -> tuple[Part, ...]:
-        tree = Part("prefix tree", self.tree_budget.epsilon, self.tree_budget.delta)
-        if self.max_length is not None:
-            return (tree,)
-        return (Part("histogram of lengths", self.length_budget.epsilon), tree)
 
     def _notes(self) -> tuple[str, ...]:
         if self.fidelity == "published":
@@ -171,29 +162,27 @@ class Laplace(PrefixMechanism):
         low=1,
     )
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
+    def _spending(self, budget: Budget) -> Step:
+        if self.fidelity == "published":
+            return published_levels(self.max_length or 1, budget.epsilon)
+        return Sequential("release", self._tree_steps(budget))
+
+    def _statement(self, asked: Budget) -> Statement:
         status, conditions = alphabet_status(self.public_alphabet)
         if self.fidelity == "published":
             levels = self.max_length or 1
-            return Guarantee(
+            return Statement(
+                f"A case is counted on each of {levels} levels of the tree, and each level costs "
+                f"epsilon: {levels} times the claim, and that is attained.",
                 status="refuted",
-                claimed=Budget(budget.epsilon),
-                holds=Budget(levels * budget.epsilon),
-                reason=f"A case is counted on each of {levels} levels of the tree, and each level "
-                f"costs epsilon: {levels} times the claim, and that is attained.",
                 conditions=conditions,
-                parts=tuple(Part(f"level {i}", budget.epsilon) for i in range(1, levels + 1)),
-                composition="basic",
+                claimed=Budget(asked.epsilon),
             )
-        return Guarantee(
+        return Statement(
+            "A case adds one to one prefix on each level of a tree over a public alphabet; all "
+            "counts carry noise for all levels together, and only noisy counts decide.",
             status=status,
-            claimed=budget,
-            holds=budget,
-            reason="A case adds one to one prefix on each level of a tree over a public alphabet; "
-            "all counts carry noise for all levels together, and only noisy counts decide.",
             conditions=conditions,
-            parts=self._tree_parts(),
-            composition="basic",
         )
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
@@ -202,10 +191,12 @@ class Laplace(PrefixMechanism):
             return Variants.empty()
         if self.fidelity == "strict":
             semantics = Plain(self.min_count)
-            return self._grown(variants, max_length, self.tree_budget, semantics, source)
-        epsilon = self.case_budget.epsilon
-        least = self.min_count or starting_min_count(epsilon)
-        return published_tree(variants, max_length, epsilon, least, source)
+            return self._grown(variants, max_length, semantics, source)
+        least = self.min_count or starting_min_count(self.case_budget.epsilon)
+        return published_tree(variants, self._level_noise(), least, source)
+
+    def _level_noise(self) -> list[CountNoise]:
+        return [self.noise(level(i)) for i in range(1, (self.max_length or 1) + 1)]
 
 
 def starting_min_count(epsilon: float) -> int:
@@ -213,18 +204,26 @@ def starting_min_count(epsilon: float) -> int:
     return math.ceil(2 / epsilon)
 
 
+def level(number: int) -> str:
+    """The name of a level of the published tree."""
+    return f"level {number}"
+
+
+def published_levels(levels: int, epsilon: float) -> Sequential:
+    """What the published trees cost: every level on its own."""
+    return Sequential("levels", tuple(Counting(level(i + 1), epsilon) for i in range(levels)))
+
+
 def published_tree(
-    variants: Variants, max_length: int, epsilon: float, min_count: int, source: Randomness
+    variants: Variants, levels: list[CountNoise], min_count: int, source: Randomness
 ) -> Variants:
     """The query as its authors run it: ends and the last level are never pruned."""
     tree = PrefixTree(variants)
-    noise = CountNoise.laplace(1, epsilon)
-    while tree.depth < max_length and len(tree.open):
+    while tree.depth < len(levels) and len(tree.open):
         refuse_explosion(tree)
-        noisy = tree.raw_counts()
-        noisy += noise.draw(len(noisy), source)
-        published_step(tree, noisy, np.full(len(noisy), min_count), max_length)
-    return published_variants(tree, max_length)
+        noisy = levels[tree.depth].added(tree.raw_counts(), source)
+        published_step(tree, noisy, np.full(len(noisy), min_count), len(levels))
+    return published_variants(tree, len(levels))
 
 
 def refuse_explosion(tree: PrefixTree) -> None:
@@ -256,23 +255,30 @@ def published_variants(tree: PrefixTree, max_length: int) -> Variants:
     return tree.variants(leaves)
 
 
-def level_noise(form: str, budget: Budget, max_length: int) -> CountNoise:
-    """The noise of a tree of so many levels within the budget."""
-    if form == "gaussian":
-        return CountNoise.gaussian(max_length, zcdp_rho(budget.epsilon, budget.delta))
-    return CountNoise.laplace(max_length, budget.epsilon)
+def prefix_tree(form: Form, budget: Budget) -> OneOf:
+    """The forms of a strict tree, of which one is grown."""
+    forms: tuple[Step, ...] = ()
+    if form in ("auto", "privtree"):
+        splits = budget.share(SPLITS_SHARE, 0).epsilon
+        leaves = budget.share(1 - SPLITS_SHARE, 0).epsilon
+        forms += (Sequential(PRIVTREE, (Counting(SPLITS, splits), Counting(LEAVES, leaves))),)
+    if form in ("auto", "levels"):
+        forms += (Counting("all levels: Laplace", budget.epsilon),)
+    if form == "gaussian" or (form == "auto" and budget.delta > 0):
+        forms += (gaussian("all levels: Gaussian", budget),)
+    return OneOf(TREE, forms)
 
 
-def best_form(budget: Budget, max_length: int, activities: int) -> Form:
+def best_form(tree: OneOf, max_length: int, activities: int) -> Step:
     """The form in which a prefix of a third of max_length, or of 6, needs the smallest count.
 
     Thresholds are compared for 1000 candidates. Reads public facts only.
     """
-    _, bias = privtree_noise(activities + 1, budget.epsilon * STRUCTURE_SHARE)
-    needed: dict[Form, float] = {
-        "privtree": bias * min(max_length / 3, 6),
-        "levels": level_noise("levels", budget, max_length).threshold(1000),
-    }
-    if budget.delta > 0:
-        needed["gaussian"] = level_noise("gaussian", budget, max_length).threshold(1000)
-    return min(needed, key=lambda form: needed[form])
+
+    def needed(form: Step) -> float:
+        if isinstance(form, Sequential):
+            _, bias = privtree_noise(activities + 1, form.find(SPLITS, Counting))
+            return bias * min(max_length / 3, 6)
+        return noise_of(form, max_length).threshold(1000)
+
+    return min(tree.steps, key=needed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,11 +19,11 @@ from discreet.mechanisms.parts.dictionary import (
     checked_dictionary,
     dictionary_parameter,
 )
-from discreet.privacy.guarantee import Budget, Guarantee, Part
-from discreet.privacy.noise import discrete_gaussian
-from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, select
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, Selection
 from discreet.privacy.randomness import Integers, Randomness
-from discreet.training.accounting import Plan, fitted
+from discreet.privacy.renyi import Plan, fitted
+from discreet.privacy.steps import Selecting, Sequential, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -40,7 +39,7 @@ DICTIONARY_SHARE, DICTIONARY_DELTA = 0.8, 0.5
 SAMPLING_RATE = Fraction(1, 4)
 EPOCHS = 10
 
-SIZE = "number of cases"
+DICTIONARY, SIZE = "dictionary of variants", "number of cases"
 SIZE_SHARE = 0.25
 """What counting the cases adds to the cost of the noisy steps, about."""
 
@@ -54,7 +53,7 @@ class OneHot(Generative):
     belongs to one column, "other" included, by its own variant alone, so neighbours stay
     neighbours. The number of cases (discrete Gaussian noise, sensitivity 1: a step of sampling
     rate 1) and the noisy steps of training are composed by their Rényi divergences at integer
-    orders to (ε₂, δ₂) (`training/accounting.py`); basic composition, valid adaptively, gives
+    orders to (ε₂, δ₂) (`privacy/renyi.py`); basic composition, valid adaptively, gives
     (ε₁ + ε₂, δ₁ + δ₂). Every other number is public or computed from these results: the divisor
     of the gradients (noisy number of cases times the sampling rate), the widths, rates and the
     starting point, which is made of the selection's own noisy counts.
@@ -86,8 +85,8 @@ class OneHot(Generative):
         high=1_000_000,
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         if self.dictionary is not None:
             if self.fidelity == "published":
                 raise ParameterError("published takes its columns from the log; leave dictionary")
@@ -152,51 +151,39 @@ class OneHot(Generative):
             return budget
         return budget.share(1 - DICTIONARY_SHARE, 1 - DICTIONARY_DELTA)
 
+    def _strict_spending(self, budget: Budget, networks: str) -> Step:
+        training = self._training(f"number of cases and {networks}", budget)
+        if self.dictionary is not None:
+            return Sequential("release", (training,))
+        share = budget.share(DICTIONARY_SHARE, DICTIONARY_DELTA)
+        selection = OptimalSelection(min(share.epsilon, LARGEST_EPSILON), share.delta)
+        return Sequential("release", (Selecting(DICTIONARY, selection), training))
+
     @property
-    def training_budget(self) -> Budget:
-        """The part of a case's budget that the noisy steps have."""
-        return self._training_share(self.case_budget)
-
-    @cached_property
-    def selection(self) -> OptimalSelection:
+    def selection(self) -> Selection:
         """How the dictionary is found."""
-        share = self.case_budget.share(DICTIONARY_SHARE, DICTIONARY_DELTA)
-        return OptimalSelection(min(share.epsilon, LARGEST_EPSILON), share.delta)
+        return self.step(DICTIONARY, Selecting).selection
 
-    def _strict_guarantee(self, budget: Budget, networks: str) -> Guarantee:
-        training = self._training_share(budget)
-        parts = [Part(f"number of cases and {networks}", training.epsilon, training.delta)]
+    def _strict_statement(self) -> Statement:
         conditions: tuple[str, ...] = ()
-        if self.dictionary is None:
-            share = budget.share(DICTIONARY_SHARE, DICTIONARY_DELTA)
-            parts.insert(0, Part("dictionary of variants", share.epsilon, share.delta))
-        else:
+        if self.dictionary is not None:
             conditions = (f"the list of {len(self.dictionary)} variants that was given",)
-        return Guarantee(
-            status="proved",
-            claimed=budget,
-            holds=budget,
-            reason="A case has one column of a dictionary that is public or was found by partition "
-            "selection; it moves the noisy number of cases by one and the sum of gradients of "
-            "each noisy step by at most the clip, exactly, in integers.",
+        return Statement(
+            "A case has one column of a dictionary that is public or was found by partition "
+            "selection; it moves the noisy number of cases by one and the sum of gradients of each "
+            "noisy step by at most the clip, exactly, in integers.",
             conditions=conditions,
-            parts=tuple(parts),
-            composition="basic; counting and training together by Rényi divergences",
         )
 
-    def _published_guarantee(self, budget: Budget) -> Guarantee:
-        return Guarantee(
+    def _published_statement(self) -> Statement:
+        return Statement(
+            "Every step of training is noised, but the columns are the log's own variants, each of "
+            "which may be generated, and the number of cases is the log's.",
             status="conditional",
-            claimed=budget,
-            holds=budget,
-            reason="Every step of training is noised, but the columns are the log's own variants, "
-            "each of which may be generated, and the number of cases is the log's.",
             conditions=(
                 "the set of variants in the log, also those that one person alone has",
                 "the number of cases",
             ),
-            parts=(Part("training", budget.epsilon, budget.delta),),
-            composition="Rényi divergences",
         )
 
     def _notes(self) -> tuple[str, ...]:
@@ -228,10 +215,10 @@ class OneHot(Generative):
                 "cases": variants.cases if self.cases is None else self.cases,
                 "trained_on": max(1, variants.cases),
             }
-        noise = Fraction(self.plans[SIZE].noise_multiplier)
-        size = max(1, variants.cases + int(discrete_gaussian(noise**2, 1, source)[0]))
+        noise = self.noisy_step(SIZE).noise()
+        size = max(1, int(noise.added(np.array(variants.cases), source)))
         if self.dictionary is None:
-            shown, noisy = select(self.selection, variants.counts, source)
+            shown, noisy = self.step(DICTIONARY, Selecting).select(variants.counts, source)
             found = variants.take(shown, noisy).trimmed()
             start = np.maximum(found.counts - self.selection.mean, 0.5)
         else:

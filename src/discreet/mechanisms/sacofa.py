@@ -10,6 +10,7 @@ import numpy as np
 from discreet.log.variants import Variants
 from discreet.mechanisms.laplace import (
     PrefixMechanism,
+    published_levels,
     published_step,
     published_variants,
     refuse_explosion,
@@ -17,14 +18,21 @@ from discreet.mechanisms.laplace import (
 )
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import FROM_LOG, alphabet_status
-from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.learned_rules import learned_rules
 from discreet.mechanisms.parts.nudge import Nudge, Pruning
 from discreet.mechanisms.parts.prefix_growth import DROPPED, HARMFUL, HARMLESS
 from discreet.mechanisms.parts.prefix_tree import PrefixTree
 from discreet.mechanisms.parts.rules import RuleRows, Rules, checked_rules, read_rules
-from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import (
+    OneOf,
+    Sequential,
+    Statement,
+    Step,
+    laplace_or_gaussian,
+    noise_of,
+)
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -35,6 +43,7 @@ PAPER = (
 )
 
 LEARN = "learn"
+RULES = "rules"
 
 RULE_SHARE = 0.2
 """What learning the rules takes of epsilon and delta."""
@@ -102,8 +111,8 @@ class SaCoFa(PrefixMechanism):
         10, "rules = learn only: distinct activities per case that count", low=1, high=1000
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         rules = self.rules
         if rules is None and self.fidelity == "strict":
             raise ParameterError(
@@ -126,63 +135,54 @@ class SaCoFa(PrefixMechanism):
         """What learning the rules takes of epsilon and delta."""
         return RULE_SHARE if self.rules == LEARN else 0.0
 
-    @property
-    def rule_budget(self) -> Budget:
-        """What learning the rules may cost."""
-        return self.case_budget.share(self.rule_share)
+    def _spending(self, budget: Budget) -> Step | None:
+        if self.fidelity == "published":
+            if not self._all_public:
+                return None
+            return published_levels(self.max_length or 1, budget.epsilon / self.most_harm)
+        steps = self._tree_steps(budget)
+        if self.rules == LEARN:
+            steps = (laplace_or_gaussian(RULES, budget.share(self.rule_share)), *steps)
+        return Sequential("release", steps)
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
+    @property
+    def _all_public(self) -> bool:
+        """Whether neither rules nor alphabet come from the log."""
+        return isinstance(self.rules, tuple) and self.public_alphabet != FROM_LOG
+
+    def _statement(self, asked: Budget) -> Statement:
         status, conditions = alphabet_status(self.public_alphabet)
         if isinstance(self.rules, tuple):
             conditions = (*conditions, f"{len(self.rules)} rules of the process that were given")
         if self.fidelity == "published":
-            return self._published_guarantee(budget, conditions)
-        parts = self._tree_parts()
-        reason = (
-            "Which prefixes are harmful follows from public rules; a case adds one to one prefix "
-            "on each level of a tree, all counts carry noise, and only noisy counts decide."
-        )
-        if self.rules == LEARN:
-            learned = Part("rules", self.rule_budget.epsilon, self.rule_budget.delta)
-            parts = (learned, *parts)
-            reason = (
-                "Which prefixes are harmful follows from noisy counts that are paid for; a case "
-                "adds one to one prefix on each level of a tree, all counts carry noise, and only "
-                "noisy counts decide."
-            )
-        return Guarantee(
+            return self._published_statement(asked, conditions)
+        known = "noisy counts that are paid for" if self.rules == LEARN else "public rules"
+        return Statement(
+            f"Which prefixes are harmful follows from {known}; a case adds one to one prefix on "
+            "each level of a tree, all counts carry noise, and only noisy counts decide.",
             status=status,
-            claimed=budget,
-            holds=budget,
-            reason=reason,
             conditions=conditions,
-            parts=parts,
-            composition="basic",
         )
 
-    def _published_guarantee(self, budget: Budget, conditions: tuple[str, ...]) -> Guarantee:
-        levels = self.max_length or 1
-        each = budget.epsilon / self.most_harm
-        if isinstance(self.rules, tuple) and self.public_alphabet != FROM_LOG:
-            return Guarantee(
+    def _published_statement(self, asked: Budget, conditions: tuple[str, ...]) -> Statement:
+        claimed = Budget(asked.epsilon)
+        if self._all_public:
+            each = self.case_budget.epsilon / self.most_harm
+            return Statement(
+                f"A case is counted on each of {self.max_length or 1} levels of the tree, and each "
+                f"level costs {each:.4g}. Rules and alphabet were given, so they cost nothing.",
                 status="refuted",
-                claimed=Budget(budget.epsilon),
-                holds=Budget(levels * each),
-                reason=f"A case is counted on each of {levels} levels of the tree, and each level "
-                f"costs {each:.4g}. Rules and alphabet were given, so they cost nothing.",
                 conditions=conditions,
-                parts=tuple(Part(f"level {i}", each) for i in range(1, levels + 1)),
-                composition="basic",
+                claimed=claimed,
             )
-        return Guarantee(
-            status="refuted",
-            claimed=Budget(budget.epsilon),
-            holds=None,
-            reason="Rules and activities are taken from the raw log and decide outright which "
+        return Statement(
+            "Rules and activities are taken from the raw log and decide outright which "
             "prefixes may appear. Counterexample: in a log of 50 cases a, b, d the variant a, d is "
             "in 0.5% of the releases, with one case a, d more in 52% (epsilon 1, length 3); an "
             "activity of one case alone is named only if that case is there, so no finite bound "
             "holds.",
+            status="refuted",
+            claimed=claimed,
         )
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
@@ -194,7 +194,7 @@ class SaCoFa(PrefixMechanism):
         if isinstance(self.rules, tuple):
             rules = Rules.of_rows(self.rules, variants.activities)
         else:
-            rules = learned_rules(variants, self.max_distinct, self.rule_budget, source)
+            rules = learned_rules(variants, self.max_distinct, self.step(RULES, OneOf), source)
         nudge = Nudge(
             rules,
             self.case_budget.epsilon,
@@ -203,14 +203,14 @@ class SaCoFa(PrefixMechanism):
             self.min_count,
             self.min_count_harmful,
         )
-        return self._grown(variants, max_length, self.tree_budget, nudge, source)
+        return self._grown(variants, max_length, nudge, source)
 
     def _published(self, variants: Variants, max_length: int, source: Randomness) -> Variants:
         if isinstance(self.rules, tuple):
             rules = Rules.of_rows(self.rules, variants.activities)
         else:
             rules = Rules.of_variants(variants)
-        epsilon = self.case_budget.epsilon / self.most_harm
+        levels = published_levels(max_length, self.case_budget.epsilon / self.most_harm)
         least = self.min_count or starting_min_count(self.case_budget.epsilon)
         nudge = Nudge(
             rules,
@@ -220,16 +220,15 @@ class SaCoFa(PrefixMechanism):
             least,
             self.min_count_harmful,
         )
-        noise = CountNoise.laplace(1, epsilon)
+        noises = [noise_of(level, 1) for level in levels.steps]
         thresholds = np.array(
-            [nudge.threshold(noise, verdict, 1) for verdict in (HARMLESS, HARMFUL)] + [0]
+            [nudge.threshold(noises[0], verdict, 1) for verdict in (HARMLESS, HARMFUL)] + [0]
         )
         tree = PrefixTree(variants)
         while tree.depth < max_length and len(tree.open):
             refuse_explosion(tree)
             verdicts = nudge.verdicts(tree, source)
-            noisy = tree.raw_counts()
-            noisy += noise.draw(len(noisy), source)
+            noisy = noises[tree.depth].added(tree.raw_counts(), source)
             noisy[verdicts == DROPPED] = 0
             chosen = published_step(tree, noisy, thresholds[verdicts], max_length)
             nudge.follow(*np.divmod(chosen[tree.open], tree.symbols))

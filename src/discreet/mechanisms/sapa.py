@@ -10,20 +10,23 @@ import numpy as np
 
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.mechanisms.df_laplace import FollowsMechanism, square
+from discreet.mechanisms.df_laplace import FOLLOWS, FollowsMechanism, square
 from discreet.mechanisms.parameters import parameter
 from discreet.mechanisms.parts.alphabet import alphabet_status
 from discreet.mechanisms.parts.contributions import Contributions, near_pairs
-from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.nudge import let_in
 from discreet.mechanisms.parts.playout import balanced, play_out
 from discreet.mechanisms.parts.prefix_tree import Booleans, Integers
 from discreet.mechanisms.sacofa import PAPER
-from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.count_noise import CountNoise
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Sequential, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
+
+NEAR = "which pairs are near"
 
 NEAR_SHARE = 0.2
 """What knowing which activities are near each other takes of epsilon and delta."""
@@ -76,37 +79,29 @@ class SaPa(FollowsMechanism):
         """What nearness takes of epsilon and delta."""
         return NEAR_SHARE if self.max_distance > 1 else 0.0
 
-    @property
-    def near_budget(self) -> Budget:
-        """What nearness may cost."""
-        return self.case_budget.share(self.near_share)
+    def _spending(self, budget: Budget) -> Step | None:
+        if self.fidelity == "published":
+            return None
+        steps = self._follows_steps(budget)
+        if self.near_share:
+            steps = (self._counting(NEAR, budget.share(self.near_share)), *steps)
+        return Sequential("release", steps)
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
+    def _statement(self, asked: Budget) -> Statement:
         status, conditions = alphabet_status(self.public_alphabet)
         if self.fidelity == "published":
-            return Guarantee(
+            return Statement(
+                "Which pairs may appear is taken from the raw log, and a case of n events changes "
+                "n + 1 counts that cost epsilon each; no finite bound holds.",
                 status="refuted",
-                claimed=Budget(budget.epsilon),
-                holds=None,
-                reason="Which pairs may appear is taken from the raw log, and a case of n events "
-                "changes n + 1 counts that cost epsilon each; no finite bound holds.",
+                claimed=Budget(asked.epsilon),
             )
-        parts = self._parts()
-        if self.near_share:
-            parts = (
-                Part("which pairs are near", self.near_budget.epsilon, self.near_budget.delta),
-                *parts,
-            )
-        return Guarantee(
+        return Statement(
+            "What a case adds to the counts of all pairs of a public alphabet is scaled down to a "
+            "bound, every pair carries noise for that bound, and the traces are made from the "
+            "noisy counts alone.",
             status=status,
-            claimed=budget,
-            holds=budget,
-            reason="What a case adds to the counts of all pairs of a public alphabet is scaled "
-            "down to a bound, every pair carries noise for that bound, and the traces are made "
-            "from the noisy counts alone.",
             conditions=conditions,
-            parts=parts,
-            composition="basic",
         )
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
@@ -120,7 +115,7 @@ class SaPa(FollowsMechanism):
     def _follows(self, variants: Variants, source: Randomness) -> Follows:
         counted = Contributions.of_follows(variants)
         bound = self._chosen_bound(variants, counted, source)
-        noise = self._noise(bound, self.follows_budget)
+        noise = self.noise(FOLLOWS, bound)
         noisy = np.rint(
             counted.noisy_counts(variants.counts, bound, self.chosen_norm, noise, source)
         ).astype(np.int64)
@@ -135,7 +130,7 @@ class SaPa(FollowsMechanism):
         """Which pairs are near, from noisy numbers of cases."""
         counted = Contributions.of_near(variants, self.max_distance)
         most = bound * self.max_distance
-        noise = self._noise(most, self.near_budget)
+        noise = self.noise(NEAR, most)
         noisy = counted.noisy_counts(variants.counts, most, self.chosen_norm, noise, source)
         near: Booleans = np.rint(noisy) >= noise.threshold(counted.size)
         return near
@@ -157,6 +152,5 @@ class SaPa(FollowsMechanism):
         first, second, _ = near_pairs(variants, self.max_distance)
         near = np.zeros(len(raw), dtype=np.bool_)
         near[first * (len(variants.activities) + 1) + second] = True
-        noise = CountNoise.laplace(1, self.case_budget.epsilon)
-        noisy = raw + noise.draw(len(raw), source)
+        noisy = CountNoise.laplace(1, self.case_budget.epsilon, FOLLOWS).added(raw, source)
         return self._let_in(variants, near, noisy, 1, source)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -14,15 +14,15 @@ import numpy as np
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
 from discreet.mechanisms.parameters import parameter
-from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import (
     LARGEST_EPSILON,
     OptimalSelection,
+    Selection,
     TruncatedSelection,
-    select,
 )
 from discreet.privacy.randomness import Integers, Randomness
-from discreet.privacy.selection import exponential
+from discreet.privacy.steps import Choosing, Selecting, Sequential, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -31,6 +31,8 @@ PAPER = (
     "M. Rafiei, F. Wangelik, W. M. P. van der Aalst: TraVaS: Differentially Private Trace Variant "
     "Selection for Process Mining. ICPM Workshops 2022, arXiv:2210.14951"
 )
+
+VARIANTS = "selection and counts of variants"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,20 +59,19 @@ class TraVaS(Mechanism):
         "strict", "strict: the best proved form; published: the paper's algorithm"
     )
 
-    @cached_property
-    def selection(self) -> OptimalSelection | TruncatedSelection:
+    @property
+    def selection(self) -> Selection:
         """The selection that this budget buys."""
-        kind = OptimalSelection if self.fidelity == "strict" else TruncatedSelection
-        return kind(min(self.case_budget.epsilon, LARGEST_EPSILON), self.case_budget.delta)
+        return self.step(VARIANTS, Selecting).selection
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
-        return Guarantee(
-            status="proved",
-            claimed=budget,
-            holds=budget,
-            reason="A case changes the count of one variant by one, and each variant is shown or "
-            "hidden with noise of its own.",
-            parts=(Part("selection and counts of variants", budget.epsilon, budget.delta),),
+    def _spending(self, budget: Budget) -> Step:
+        kind = OptimalSelection if self.fidelity == "strict" else TruncatedSelection
+        return Selecting(VARIANTS, kind(min(budget.epsilon, LARGEST_EPSILON), budget.delta))
+
+    def _statement(self, asked: Budget) -> Statement:
+        return Statement(
+            "A case changes the count of one variant by one, and each variant is shown or hidden "
+            "with noise of its own."
         )
 
     def _notes(self) -> tuple[str, ...]:
@@ -81,14 +82,14 @@ class TraVaS(Mechanism):
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
         variants = log.variants
-        shown, counts = select(self.selection, variants.counts, source)
+        shown, counts = self.step(VARIANTS, Selecting).select(variants.counts, source)
         return variants.take(shown, counts).trimmed()
 
     def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Variants]:
-        variants, selection = log.variants, self.selection
-        noise = selection.noise(runs * len(variants), source).reshape(runs, len(variants))
+        variants, step = log.variants, self.step(VARIANTS, Selecting)
+        noise = step.noise(runs * len(variants), source).reshape(runs, len(variants))
         noisy = variants.counts + noise
-        return _built(variants, np.where(noisy > selection.threshold, noisy, 0))
+        return _built(variants, np.where(noisy > step.selection.threshold, noisy, 0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,59 +131,63 @@ class UTraVaS(Mechanism):
         1, "how many TraVaS runs are averaged; the most that are tried", low=1, high=20
     )
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
-        if self.fidelity == "published" and self.runs > 1:
-            return Guarantee(
-                status="refuted",
-                claimed=budget,
-                holds=None,
-                reason="The number of runs is chosen by comparing candidates with the raw log. "
+    @property
+    def _chosen(self) -> bool:
+        """Whether a candidate is chosen, or the number of runs is fixed."""
+        return self.runs > 1 and (self.fidelity == "published" or self.choose == "private")
+
+    def _spending(self, budget: Budget) -> Step | None:
+        if not self._chosen:
+            return _runs("runs", budget, self.runs, "run")
+        if self.fidelity == "published":
+            return None
+        each = budget.share((1 - CHOICE_SHARE) / self.runs, 1 / self.runs)
+        return Sequential(
+            "candidates and choice",
+            (
+                *(
+                    _runs(_candidate(i), each, i, f"candidate {i}, run")
+                    for i in range(1, self.runs + 1)
+                ),
+                Choosing(CHOICE, budget.share(CHOICE_SHARE, 0).epsilon),
+            ),
+        )
+
+    def _statement(self, asked: Budget) -> Statement:
+        if not self._chosen:
+            return Statement("Each run is a TraVaS release at an equal part of the budget.")
+        if self.fidelity == "published":
+            return Statement(
+                "The number of runs is chosen by comparing candidates with the raw log. "
                 "Counterexample: 12 cases of one variant and 12 that differ only in their last "
                 "activity; with 8 runs at ε = 1, δ = .01 each of the latter is shown with "
                 "probability .04, four times δ. No finite bound is known.",
+                status="refuted",
+                claimed=asked,
             )
-        if self.choose == "fixed" or self.runs == 1:
-            each = budget.share(1 / self.runs)
-            parts = tuple(
-                Part(f"run {i}", each.epsilon, each.delta) for i in range(1, self.runs + 1)
-            )
-            reason = "Each run is a TraVaS release at an equal part of the budget."
-        else:
-            each, choice = self._shares(budget)
-            parts = (
-                *(
-                    Part(f"candidate {i}", each.epsilon, each.delta)
-                    for i in range(1, self.runs + 1)
-                ),
-                Part("choice of the candidate", choice.epsilon),
-            )
-            reason = (
-                "Each candidate is a set of TraVaS runs at an equal part of the budget; the "
-                "exponential mechanism chooses one by a score that a case raises by at most 2."
-            )
-        return Guarantee(
-            status="proved",
-            claimed=budget,
-            holds=budget,
-            reason=reason,
-            parts=parts,
-            composition="basic",
+        return Statement(
+            "Each candidate is a set of TraVaS runs at an equal part of the budget; the "
+            "exponential mechanism chooses one by a score that a case raises by at most 2."
         )
 
-    def _shares(self, budget: Budget) -> tuple[Budget, Budget]:
-        """What each candidate and the private choice among them cost."""
-        each = budget.share((1 - CHOICE_SHARE) / self.runs, 1 / self.runs)
-        return each, budget.share(CHOICE_SHARE, 0)
+    def _candidates(self) -> list[tuple[Selecting, ...]]:
+        """The runs of every candidate."""
+        if self.fidelity == "published":
+            return [
+                _selectings(_runs("runs", self.case_budget, i, "run"))
+                for i in range(1, self.runs + 1)
+            ]
+        return [_selectings(self.step(_candidate(i), Sequential)) for i in range(1, self.runs + 1)]
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
         return next(self._draw_many(log, 1, source))
 
     def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Variants]:
-        variants, budget = log.variants, self.case_budget
-        if self.fidelity == "strict" and (self.choose == "fixed" or self.runs == 1):
-            return _built(variants, _averages(variants, budget, self.runs, runs, source))
-        each, choice = self._shares(budget) if self.fidelity == "strict" else (budget, budget)
-        candidates = [_averages(variants, each, i, runs, source) for i in range(1, self.runs + 1)]
+        variants = log.variants
+        if not self._chosen:
+            steps = _selectings(self.step("runs", Sequential))
+            return _built(variants, _averages(variants, steps, runs, source))
+        candidates = [_averages(variants, steps, runs, source) for steps in self._candidates()]
         known: dict[bytes, float] = {}
 
         def similarity(counts: Integers) -> float:
@@ -194,12 +199,11 @@ class UTraVaS(Mechanism):
         def choose(similarities: list[float]) -> int:
             if self.fidelity == "published":
                 return int(np.argmax(similarities))
-            return exponential(
+            return self.step(CHOICE, Choosing).choose(
                 [Fraction(int(s * variants.cases * SCORE_GRID), SCORE_GRID) for s in similarities],
-                epsilon=Fraction(choice.epsilon),
                 sensitivity=2 + Fraction(2, SCORE_GRID),
                 monotone=True,
-                source=source,
+                rng=source,
             )
 
         chosen = [
@@ -211,6 +215,8 @@ class UTraVaS(Mechanism):
 
 CHOICE_SHARE = 0.1
 """What a private choice takes of epsilon."""
+
+CHOICE = "choice of the candidate"
 
 SCORE_GRID = 1000
 """Scores are floored to thousandths. A score may then move by −1 to 2001 thousandths; the
@@ -229,14 +235,30 @@ def _built(variants: Variants, rows: Integers) -> Iterator[Variants]:
         yield Variants(frame.activities, frame.codes, frame.offsets, row[shown])
 
 
+def _candidate(runs: int) -> str:
+    return f"candidate {runs}"
+
+
+def _runs(name: str, budget: Budget, runs: int, each: str) -> Sequential:
+    """So many equal TraVaS runs that together cost the budget."""
+    part = budget.share(1 / runs)
+    selection = TruncatedSelection(min(part.epsilon, LARGEST_EPSILON), part.delta)
+    return Sequential(name, tuple(Selecting(f"{each} {i + 1}", selection) for i in range(runs)))
+
+
+def _selectings(runs: Sequential) -> tuple[Selecting, ...]:
+    return tuple(step for step in runs.steps if isinstance(step, Selecting))
+
+
 def _averages(
-    variants: Variants, budget: Budget, runs: int, size: int, source: Randomness
+    variants: Variants, steps: tuple[Selecting, ...], size: int, source: Randomness
 ) -> Integers:
     """Per row: union of the variants of some TraVaS runs, mean of their counts, rounded."""
-    selection = _part(budget, runs)
-    hidden = expected_hidden_count(selection)
-    shape = (size, runs, len(variants))
-    noisy = variants.counts + selection.noise(math.prod(shape), source).reshape(shape)
+    runs, selection = len(steps), steps[0].selection
+    hidden = expected_hidden_count(selection.epsilon, selection.threshold)
+    shape = (size, len(variants))
+    noise = [step.noise(math.prod(shape), source).reshape(shape) for step in steps]
+    noisy = variants.counts + np.stack(noise, axis=1)
     passed = noisy > selection.threshold
     times = passed.sum(axis=1)
     total = np.where(passed, noisy, 0).sum(axis=1)
@@ -245,20 +267,12 @@ def _averages(
 
 
 @lru_cache(maxsize=64)
-def _part(budget: Budget, runs: int) -> TruncatedSelection:
-    """The selection of each of several equal runs."""
-    each = budget.share(1 / runs)
-    return TruncatedSelection(min(each.epsilon, LARGEST_EPSILON), each.delta)
-
-
-@lru_cache(maxsize=64)
-def expected_hidden_count(selection: TruncatedSelection) -> float:
+def expected_hidden_count(epsilon: float, k: int) -> float:
     """The mean count of a hidden variant, if counts 1 … 2k are equally likely beforehand.
 
     Count j is hidden with probability P[X ≤ k − j] (the paper's f̂). A public number.
     """
-    k = selection.threshold
-    noise = np.exp(-selection.epsilon * np.abs(np.arange(-k, k + 1)))
+    noise = np.exp(-epsilon * np.abs(np.arange(-k, k + 1)))
     cumulative = np.cumsum(noise / noise.sum())
     counts = np.arange(1, 2 * k + 1)
     chance = cumulative[2 * k - counts]

@@ -37,8 +37,8 @@ def group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
 def per_case(epsilon: float, delta: float, size: int) -> tuple[float, float]:
     """The budget per case that gives (ε, δ) to individuals of at most `size` cases.
 
-    Inverse of `group`, rounded down: (ε/m, δ·(e^{ε/m} − 1)/(e^ε − 1)). Dividing only ε would be
-    wrong for mechanisms with δ > 0.
+    Inverse of `group`, rounded down further than that rounds up:
+    (ε/m, δ·(e^{ε/m} − 1)/(e^ε − 1)). Dividing only ε would be wrong for mechanisms with δ > 0.
     """
     if size < 1:
         raise ValueError(f"an individual has at least one case, not {size}")
@@ -47,4 +47,4 @@ def per_case(epsilon: float, delta: float, size: int) -> tuple[float, float]:
     if epsilon > 700:
         raise ValueError(f"epsilon {epsilon} is too large to divide over {size} cases")
     series = math.expm1(epsilon / size) / math.expm1(epsilon) if epsilon else 1 / size
-    return epsilon / size / _UP, delta * series / _UP
+    return epsilon / size / _UP / _UP, delta * series / _UP / _UP

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
-
-from discreet.privacy.conversion import group
 
 Status = Literal["proved", "conditional", "refuted", "unproved"]
 Neighbours = Literal["add-remove", "swap"]
@@ -44,12 +42,23 @@ class Budget:
 
 @dataclass(frozen=True)
 class Part:
-    """One step of a release and what it spends; `rho` where it is accounted in zCDP."""
+    """One step of a release and what it spends; `rho` where it is accounted in zCDP.
+
+    `rule` says by which noise or which composition of the steps below, `parts`.
+    """
 
     name: str
     epsilon: float = 0.0
     delta: float = 0.0
     rho: float | None = None
+    rule: str = ""
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Part:
+        """Inverse of `asdict`."""
+        below = tuple(cls.from_dict(part) for part in values.get("parts", ()))
+        return cls(**values | {"parts": below})
 
 
 @dataclass(frozen=True)
@@ -89,31 +98,12 @@ class Guarantee:
     @property
     def private(self) -> bool:
         """Whether a differential-privacy bound really protects the people in this release."""
-        return (
-            self.status in ("proved", "conditional")
-            and self.holds is not None
-            and self.randomness == "operating system"
-        )
+        return self.proved and self.randomness == "operating system"
 
-    def for_individuals(self, cases: int, target: Budget) -> Guarantee:
-        """The same promise for individuals with at most `cases` cases each, by group privacy.
-
-        `target` is the budget per individual that was divided to get this one (`per_case`
-        rounds down, so where the claim holds the target itself holds).
-        """
-        if self.holds is not None and self.holds == self.claimed:
-            holds: Budget | None = target
-        else:
-            holds = self.holds and Budget(*group(self.holds.epsilon, self.holds.delta, cases))
-        return replace(
-            self,
-            claimed=self.claimed and target,
-            holds=holds,
-            unit="individual",
-            cases_per_individual=cases,
-            reason=f"{self.reason} Of each individual at most {cases} cases chosen at random are "
-            f"kept, reading that individual's cases only; group privacy for {cases} cases.",
-        )
+    @property
+    def proved(self) -> bool:
+        """Whether what holds is proved, if perhaps on conditions."""
+        return self.status in ("proved", "conditional") and self.holds is not None
 
     def explain(self) -> str:
         """The promise in plain words, for a data-protection officer."""
@@ -170,7 +160,7 @@ class Guarantee:
         for key in ("claimed", "holds"):
             fresh[key] = Budget(**fresh[key]) if fresh.get(key) is not None else None
         fresh["conditions"] = tuple(fresh.get("conditions", ()))
-        fresh["parts"] = tuple(Part(**part) for part in fresh.get("parts", ()))
+        fresh["parts"] = tuple(Part.from_dict(part) for part in fresh.get("parts", ()))
         return cls(**fresh)
 
 

@@ -32,8 +32,23 @@ class Selection(Protocol):
     """A proved (epsilon, delta) partition selection with counts, add-remove, one key per case."""
 
     @property
+    def epsilon(self) -> float:
+        """What it costs a case."""
+
+    @property
+    def delta(self) -> float:
+        """The probability of an exception."""
+
+    @property
     def threshold(self) -> int:
         """Keys are shown if their noisy count is greater than this."""
+
+    @property
+    def mean(self) -> float:
+        """The noise's expected value."""
+
+    def probabilities(self) -> dict[int, Fraction]:
+        """The noise's distribution: value → probability."""
 
     def noise(self, size: int, source: Randomness) -> npt.NDArray[np.int64]:
         """Independent draws of the noise."""
@@ -80,6 +95,11 @@ class TruncatedSelection:
         while self._edge(k) > Decimal(self.delta):
             k += 1
         return k
+
+    @property
+    def mean(self) -> float:
+        """The noise is symmetric."""
+        return 0.0
 
     def _edge(self, k: int) -> Decimal:
         """p(k) = (1 − q)·q^k/(1 + q − 2q^{k+1}), rounded up.

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import cache, partial
 from math import lcm
 from numbers import Rational as Exact
+from typing import TypeAlias
 
 import numpy as np
 
@@ -32,9 +33,11 @@ from discreet.privacy.noise import (
 )
 from discreet.privacy.randomness import Integers, Randomness
 
+Score: TypeAlias = Exact | int
+
 
 def noisy_max(
-    scores: Iterable[Exact | int],
+    scores: Iterable[Score],
     epsilon: Rational,
     sensitivity: Rational,
     monotone: bool,
@@ -54,7 +57,7 @@ def noisy_max(
 
 
 def noisy_top_k(
-    scores: Iterable[Exact | int],
+    scores: Iterable[Score],
     k: int,
     epsilon: Rational,
     sensitivity: Rational,
@@ -80,7 +83,7 @@ def noisy_top_k(
 
 
 def exponential(
-    scores: Iterable[Exact | int],
+    scores: Iterable[Score],
     epsilon: Rational,
     sensitivity: Rational,
     monotone: bool,
@@ -99,7 +102,7 @@ def exponential(
 
 
 def _gaps(
-    scores: Iterable[Exact | int], epsilon: Rational, sensitivity: Rational, monotone: bool
+    scores: Iterable[Score], epsilon: Rational, sensitivity: Rational, monotone: bool
 ) -> tuple[Integers, Fraction]:
     """Return each score's distance from the highest on a common grid, and the rate per step."""
     if min(Fraction(epsilon), Fraction(sensitivity)) <= 0:

@@ -13,16 +13,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from discreet.privacy.noise import discrete_gaussian
 from discreet.privacy.randomness import Integers, Randomness
-from discreet.training.accounting import Plan
+from discreet.privacy.renyi import Plan
+from discreet.privacy.steps import SampledGaussian
+from discreet.privacy.transcript import note, noted
 from discreet.training.clipping import Factors, exact_sum, grid_bound
 
 Weights = dict[str, Tensor]
@@ -161,12 +161,12 @@ class Steps:
 
 
 class PrivateSteps(Steps):
-    """The steps of one network under a plan."""
+    """The steps of one network, as many and as noisy as a step of the mechanism's spending says."""
 
     def __init__(
         self,
         weights: Weights,
-        plan: Plan,
+        spending: SampledGaussian,
         *,
         clip: float,
         expected_cases: float,
@@ -176,12 +176,12 @@ class PrivateSteps(Steps):
         if not expected_cases > 0:
             raise ValueError("the expected number of cases in a sample must be positive")
         super().__init__(weights, optimiser)
-        self.plan = plan
+        self.plan = plan = spending.plan
         self.clip = clip
         self._expected = expected_cases
         self._source = source
         self.bound = grid_bound(plan.noise_multiplier)
-        self.variance = Fraction(plan.noise_multiplier) ** 2 * self.bound**2
+        self.noise = spending.noise(self.bound**2)
         self._size = sum(weight.numel() for weight in weights.values())
         self._worker = ThreadPoolExecutor(1)
         self._ahead = self._drawn_ahead()
@@ -274,23 +274,25 @@ class PrivateSteps(Steps):
 
     def _noised(self, sums: Sequence[Tensor] | None) -> dict[str, Tensor]:
         sizes = [weight.numel() for weight in self.weights.values()]
-        noise = torch.from_numpy(self._noise())
+        noise = torch.from_numpy(self._drawn())
         parts = [
             part.reshape(weight.shape).double()
             for part, weight in zip(torch.split(noise, sizes), self.weights.values(), strict=True)
         ]
         if sums is not None:
             parts = [part + total for part, total in zip(parts, sums, strict=True)]
+        if noted():
+            note(self.noise.name, torch.cat([part.ravel() for part in parts]).numpy())
         return dict(zip(self.weights, parts, strict=True))
 
-    def _noise(self) -> Integers:
+    def _drawn(self) -> Integers:
         """The noise of this step; that of the next one is drawn from now on."""
         noise = self._draw() if self._ahead is None else self._ahead.result()
         self._ahead = self._drawn_ahead() if self.left > 1 else None
         return noise
 
     def _draw(self) -> Integers:
-        return discrete_gaussian(self.variance, self._size, self._source)
+        return self.noise.draw(self._size, self._source)
 
     def _drawn_ahead(self) -> Future[Integers] | None:
         """Much noise is drawn by a thread of its own, while a step's gradients are computed.

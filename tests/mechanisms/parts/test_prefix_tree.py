@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.parts import prefix_growth, prefix_tree
-from discreet.mechanisms.parts.count_noise import CountNoise, least_noise
 from discreet.mechanisms.parts.prefix_growth import (
     Plain,
     grow_by_levels,
@@ -16,6 +15,7 @@ from discreet.mechanisms.parts.prefix_growth import (
     privtree_noise,
 )
 from discreet.mechanisms.parts.prefix_tree import PrefixTree, round_to_total
+from discreet.privacy.count_noise import CountNoise, least_noise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 

@@ -11,10 +11,8 @@ from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.variants import Ints
 from discreet.mechanisms.amun.sampling import choose_by_row
-from discreet.mechanisms.amun.spending import selection
-from discreet.privacy.guarantee import Budget
-from discreet.privacy.partition import select
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Selecting
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class Column:
     weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
     @classmethod
-    def learn(cls, log: EventLog, name: str, budget: Budget, source: Randomness) -> Column:
+    def learn(cls, log: EventLog, name: str, spending: Selecting, source: Randomness) -> Column:
         """Each case gives one value: its own, or that of one of its events chosen at random.
 
         So a case adds one to one key, (activity, value) or value, and the selection is (ε, δ)-DP.
@@ -52,7 +50,7 @@ class Column:
             }
         )
         counted = keys.drop_nulls().group_by("activity", "value").len().sort("activity", "value")
-        shown, counts = select(selection(budget), counted["len"].cast(pl.Int64).to_numpy(), source)
+        shown, counts = spending.select(counted["len"].cast(pl.Int64).to_numpy(), source)
         kept = counted[shown].with_columns(pl.col("value").rank("dense").alias("number") - 1)
         values = kept["value"].unique().sort()
         weights = np.zeros((1 if of_case else len(log.activities), max(1, len(values))))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from discreet.log.instants import SECOND
 from discreet.log.variants import Ints
 from discreet.mechanisms.amun.sampling import Floats, choose_by_row, fractions, shrunk, significant
-from discreet.mechanisms.amun.spending import GapsSpending
-from discreet.privacy.noise import discrete_laplace
+from discreet.mechanisms.amun.spending import ACTIVITY_GAPS, ALL_GAPS, RELATION_GAPS
 from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.steps import Laplace, Step
 
 EDGES = np.array([0, 1, *(SECOND << power for power in range(32))], dtype=np.int64)
 """Bins of durations, public: none at all, under a second, then doubling to 68 years and more."""
@@ -58,7 +57,7 @@ class Gaps:
     rows: Floats
 
     @classmethod
-    def learn(cls, steps: Steps, spending: GapsSpending, source: Randomness) -> Gaps:
+    def learn(cls, steps: Steps, spending: Step, source: Randomness) -> Gaps:
         """From three histograms: of all steps, by the activity they lead to, and by relation.
 
         Each has L1 sensitivity WEIGHT per case, so noise of scale WEIGHT/ε′ on every cell makes
@@ -69,13 +68,16 @@ class Gaps:
         everything = np.zeros_like(into)
         uniform = np.full((1, BINS), 1 / BINS)
 
-        counts, scale = _noisy(steps.counts(everything, 1), spending.all_steps, source)
+        def noisy(counts: Integers, name: str) -> tuple[Floats, float]:
+            """Counts with noise, in units of a case, and the noise's scale."""
+            noise = spending.find(name, Laplace).noise(WEIGHT)
+            return noise.added(counts, source) / WEIGHT, float(noise.size / WEIGHT)
+
+        counts, scale = noisy(steps.counts(everything, 1), ALL_GAPS)
         overall = _within_range(shrunk(counts, scale, uniform), counts, scale)
-        counts, scale = _noisy(steps.counts(into, activities), spending.by_activity, source)
+        counts, scale = noisy(steps.counts(into, activities), ACTIVITY_GAPS)
         by_activity = shrunk(counts, scale, overall)
-        counts, scale = _noisy(
-            steps.counts(steps.relation, len(steps.targets)), spending.by_relation, source
-        )
+        counts, scale = noisy(steps.counts(steps.relation, len(steps.targets)), RELATION_GAPS)
         return cls(shrunk(counts, scale, by_activity[steps.targets]))
 
     def draw(self, relation: Integers, source: Randomness) -> Integers:
@@ -85,13 +87,6 @@ class Gaps:
         high = EDGES[cell + 1].astype(np.float64)
         drawn = low * (high / low) ** fractions(len(cell), source)
         return np.where(cell == 0, 0, np.floor(drawn)).astype(np.int64)
-
-
-def _noisy(counts: Integers, epsilon: float, source: Randomness) -> tuple[Floats, float]:
-    """Counts with noise, in units of a case, and the noise's scale."""
-    scale = WEIGHT / Fraction(epsilon)
-    noise = discrete_laplace(scale, counts.size, source).reshape(counts.shape)
-    return (counts + noise) / WEIGHT, float(scale / WEIGHT)
 
 
 def _within_range(row: Floats, counts: Floats, scale: float) -> Floats:

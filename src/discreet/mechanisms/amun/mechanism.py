@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.amun.risk import advantage_bound
-from discreet.mechanisms.amun.spending import Spending, selection
+from discreet.mechanisms.amun.spending import VARIANTS, spending
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
 from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.privacy.guarantee import Budget, Guarantee
-from discreet.privacy.partition import OptimalSelection
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.partition import Selection
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Selecting, Sequential, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -114,8 +114,8 @@ class Amun(Mechanism):
         high=1_000_000,
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         names = self._columns
         for name in names:
             if name in ("case:concept:name", "concept:name", "time:timestamp"):
@@ -129,15 +129,17 @@ class Amun(Mechanism):
     def _columns(self) -> tuple[str, ...]:
         return tuple(self.columns)
 
-    @cached_property
-    def selection(self) -> OptimalSelection:
+    @property
+    def selection(self) -> Selection:
         """The selection of variants that the budget buys."""
-        return selection(self._spending(self.case_budget).variants)
+        return self.step(VARIANTS, Selecting).selection
 
-    def _spending(self, budget: Budget) -> Spending:
-        return Spending.of(budget, self.times_share, self._columns, self.columns_share)
+    def _spending(self, budget: Budget) -> Step | None:
+        if self.fidelity == "published":
+            return None
+        return spending(budget, self.times_share, self._columns, self.columns_share)
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
+    def _statement(self, asked: Budget) -> Statement:
         if self.fidelity == "published":
             advantage = self.guessing_advantage
             alone = (
@@ -147,29 +149,22 @@ class Amun(Mechanism):
                 else "variants are kept or dropped by exact counts, so one that just reaches "
                 f"{self.min_count} betrays every case of it"
             )
-            return Guarantee(
-                status="refuted",
-                claimed=None,
-                holds=None,
-                reason=f"Not differentially private: {alone} (δ = 1 for every ε). The paper claims "
+            return Statement(
+                f"Not differentially private: {alone} (δ = 1 for every ε). The paper claims "
                 f"a guessing advantage of at most {advantage:g} instead. For prefixes and "
                 "suffixes that is refuted: such a variant gives the advantage "
                 f"{(1 + advantage) / 2:g}. For times it is unproved, and start times are not "
                 "hidden at all. Epsilon and delta play no part.",
+                status="refuted",
             )
-        return Guarantee(
-            status="proved",
-            claimed=budget,
-            holds=budget,
-            reason="A case has one variant and one start, and its durations weigh as one case "
-            "however many they are; every count gets noise of its own, and the new log is drawn "
-            "from noisy counts only.",
+        return Statement(
+            "A case has one variant and one start, and its durations weigh as one case however "
+            "many they are; every count gets noise of its own, and the new log is drawn from noisy "
+            "counts only.",
             conditions=(
                 "the bins of durations and the stretch of weeks from 1970 to 2048",
                 *(("the names and types of the columns asked for",) if self._columns else ()),
             ),
-            parts=tuple(self._spending(budget).parts()),
-            composition="basic",
         )
 
     def _notes(self) -> tuple[str, ...]:
@@ -213,7 +208,7 @@ class Amun(Mechanism):
         from discreet.mechanisms.amun import published, strict
 
         if self.fidelity == "strict":
-            return strict.draw(log, self.selection, self._spending(self.case_budget), source)
+            return strict.draw(log, self._columns, self.step("release", Sequential), source)
         kept = published.without_rare(log, self.min_count)
         if not kept.cases:
             raise LogError(

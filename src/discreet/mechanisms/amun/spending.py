@@ -1,78 +1,47 @@
-"""Who gets what of the budget: stated once, for the guarantee and for the noise alike."""
+"""Who gets what of the budget: the steps of a strict release and their names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from discreet.mechanisms.parameters import ParameterError
-from discreet.privacy.guarantee import Budget, Part
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection
+from discreet.privacy.steps import Laplace, Selecting, Sequential, Step
+
+VARIANTS = "variants and their counts"
+CALENDAR, STARTS = "start times: parts of the calendar", "start times: cases in each part"
+WEEKDAYS, HOURS = "start times: weekdays", "start times: hours"
+ALL_GAPS, ACTIVITY_GAPS = "durations of all steps", "durations by activity"
+RELATION_GAPS = "durations by relation"
+
+TIMES_SHARES = {
+    CALENDAR: 0.25,
+    STARTS: 0.125,
+    WEEKDAYS: 0.05,
+    HOURS: 0.075,
+    ALL_GAPS: 0.1,
+    ACTIVITY_GAPS: 0.2,
+    RELATION_GAPS: 0.2,
+}
+"""Half of what times get is for start times, half for durations."""
 
 
-@dataclass(frozen=True)
-class StartsSpending:
-    """Epsilon for the parts of the calendar, the cases in each, weekdays and hours."""
-
-    halving: float
-    counting: float
-    weekdays: float
-    hours: float
+def values_of(column: str) -> str:
+    """The name of the step that reads a further column."""
+    return f"values of {column}"
 
 
-@dataclass(frozen=True)
-class GapsSpending:
-    """Epsilon for the durations of all steps, by the activity they lead to, by relation."""
-
-    all_steps: float
-    by_activity: float
-    by_relation: float
-
-
-@dataclass(frozen=True)
-class Spending:
-    """The budget of every step of a strict release; together never more than the whole."""
-
-    variants: Budget
-    starts: StartsSpending
-    gaps: GapsSpending
-    columns: tuple[tuple[str, Budget], ...]
-
-    @classmethod
-    def of(
-        cls, budget: Budget, times_share: float, columns: tuple[str, ...], columns_share: float
-    ) -> Spending:
-        """Columns, if any, take their share of ε and δ; times theirs of the rest of ε.
-
-        Half of what times get is for start times, half for durations.
-        """
-        taken = columns_share if columns else 0.0
-        each = budget.share(taken / len(columns)) if columns else budget
-        rest = budget.share(1 - taken)
-        times = rest.share(times_share, 0)
-
-        def part(share: float) -> float:
-            return times.share(share, 0).epsilon
-
-        return cls(
-            variants=rest.share(1 - times_share, 1),
-            starts=StartsSpending(part(0.25), part(0.125), part(0.05), part(0.075)),
-            gaps=GapsSpending(part(0.1), part(0.2), part(0.2)),
-            columns=tuple((column, each) for column in columns),
-        )
-
-    def parts(self) -> Iterator[Part]:
-        """Every step by name, for the guarantee."""
-        yield Part("variants and their counts", self.variants.epsilon, self.variants.delta)
-        yield Part("start times: parts of the calendar", self.starts.halving)
-        yield Part("start times: cases in each part", self.starts.counting)
-        yield Part("start times: weekdays", self.starts.weekdays)
-        yield Part("start times: hours", self.starts.hours)
-        yield Part("durations of all steps", self.gaps.all_steps)
-        yield Part("durations by activity", self.gaps.by_activity)
-        yield Part("durations by relation", self.gaps.by_relation)
-        for column, budget in self.columns:
-            yield Part(f"values of {column}", budget.epsilon, budget.delta)
+def spending(
+    budget: Budget, times_share: float, columns: tuple[str, ...], columns_share: float
+) -> Sequential:
+    """Columns, if any, take their share of ε and δ; times theirs of the rest of ε."""
+    taken = columns_share if columns else 0.0
+    each = budget.share(taken / len(columns)) if columns else budget
+    rest = budget.share(1 - taken)
+    times = rest.share(times_share, 0)
+    steps: list[Step] = [Selecting(VARIANTS, selection(rest.share(1 - times_share, 1)))]
+    steps += [Laplace(name, times.share(part, 0).epsilon) for name, part in TIMES_SHARES.items()]
+    steps += [Selecting(values_of(column), selection(each)) for column in columns]
+    return Sequential("release", tuple(steps))
 
 
 def selection(budget: Budget) -> OptimalSelection:

@@ -11,9 +11,11 @@ import numpy as np
 
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK
 from discreet.mechanisms.amun.sampling import Floats, choose, fractions, projected, significant
-from discreet.mechanisms.amun.spending import StartsSpending
-from discreet.privacy.noise import discrete_laplace
+from discreet.mechanisms.amun.spending import CALENDAR, HOURS, STARTS, WEEKDAYS
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.steps import Laplace, Step
+from discreet.privacy.transcript import note
 
 DEPTH = 12
 """The public stretch has 2**DEPTH weeks, from 29 December 1969 to June 2048; what lies outside
@@ -46,13 +48,18 @@ class Halving:
     outcome is therefore at most this sum, and `rate` is chosen so that it stays below epsilon.
     """
 
-    epsilon: float
+    spending: Laplace
     depth: int = DEPTH
 
     @property
     def rate(self) -> Fraction:
         """The largest rate found whose cost stays within epsilon."""
-        return Fraction(_largest_rate(self.epsilon, self.depth))
+        return Fraction(_largest_rate(self.spending.epsilon, self.depth))
+
+    @property
+    def noise(self) -> CountNoise:
+        """N."""
+        return self.spending.noise(Fraction(self.spending.epsilon) / self.rate)
 
     @property
     def step(self) -> int:
@@ -62,14 +69,15 @@ class Halving:
     def parts(self, weeks: Integers, source: Randomness) -> Integers:
         """The first weeks of the parts, in order; `weeks` are those in which cases start."""
         ordered = np.sort(weeks)
-        rate, t = self.rate, self.step
+        noise, t = self.noise, self.step
         done = [np.zeros(0, dtype=np.int64)]
         open_parts = np.zeros(1, dtype=np.int64)
         for depth in range(self.depth):
             width = 1 << self.depth - depth
             edges = np.searchsorted(ordered, [open_parts, open_parts + width])
             score = np.maximum(-t, edges[1] - edges[0] - depth * t)
-            halved = score + discrete_laplace(1 / rate, len(open_parts), source) > 0
+            halved = score + noise.draw(len(open_parts), source) > 0
+            note(noise.name, halved)
             done.append(open_parts[~halved])
             open_parts = np.concatenate(
                 [open_parts[halved], open_parts[halved] + width // 2]
@@ -110,20 +118,26 @@ class Starts:
     hours: Floats
 
     @classmethod
-    def learn(cls, starts: Integers, spending: StartsSpending, source: Randomness) -> Starts:
+    def learn(cls, starts: Integers, spending: Step, source: Randomness) -> Starts:
         """From four steps in each of which a case counts once. Weekdays and hours are UTC's."""
         since = starts - MONDAY
         weeks = np.clip(since // WEEK, 0, (1 << DEPTH) - 1)
-        parts = Halving(spending.halving).parts(weeks, source)
+        parts = Halving(spending.find(CALENDAR, Laplace)).parts(weeks, source)
         part_of = np.searchsorted(parts, weeks, side="right") - 1
         width = np.diff(np.append(parts, 1 << DEPTH))
-        counts, scale = _noisy(part_of, len(parts), spending.counting, source)
+
+        def noisy(cells: Integers, size: int, name: str) -> tuple[Floats, float]:
+            noise = spending.find(name, Laplace).noise()
+            counts = noise.added(np.bincount(cells, minlength=size), source)
+            return counts.astype(np.float64), float(noise.size)
+
+        counts, scale = noisy(part_of, len(parts), STARTS)
         likely = (width <= NARROW) | significant(counts, scale)
         return cls(
             parts=parts,
             part_counts=projected(np.where(likely, counts, 0.0)),
-            weekdays=projected(_noisy(since // DAY % 7, 7, spending.weekdays, source)[0]),
-            hours=projected(_noisy(since // HOUR % 24, 24, spending.hours, source)[0]),
+            weekdays=projected(noisy(since // DAY % 7, 7, WEEKDAYS)[0]),
+            hours=projected(noisy(since // HOUR % 24, 24, HOURS)[0]),
         )
 
     def draw(self, size: int, source: Randomness) -> Integers:
@@ -141,9 +155,3 @@ def outside_stretch(starts: Integers) -> int:
     """How many start times lie outside the public stretch."""
     weeks = (starts - MONDAY) // WEEK
     return int(((weeks < 0) | (weeks >= 1 << DEPTH)).sum())
-
-
-def _noisy(cells: Integers, size: int, epsilon: float, source: Randomness) -> tuple[Floats, float]:
-    counts = np.bincount(cells, minlength=size)
-    scale = 1 / Fraction(epsilon)
-    return (counts + discrete_laplace(scale, size, source)).astype(np.float64), float(scale)

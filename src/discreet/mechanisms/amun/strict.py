@@ -10,25 +10,26 @@ from discreet.log.instants import LATEST, microseconds
 from discreet.log.variants import Variants, spans
 from discreet.mechanisms.amun.columns import Column
 from discreet.mechanisms.amun.gaps import Gaps, Steps
-from discreet.mechanisms.amun.spending import Spending
+from discreet.mechanisms.amun.spending import VARIANTS, values_of
 from discreet.mechanisms.amun.starts import Starts
-from discreet.privacy.partition import OptimalSelection, select
 from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.steps import Selecting, Step
 from discreet.release import fresh_names
 
 
-def draw(
-    log: EventLog, selection: OptimalSelection, spending: Spending, source: Randomness
-) -> EventLog:
+def draw(log: EventLog, columns: tuple[str, ...], spending: Step, source: Randomness) -> EventLog:
     """A new log. The log is read where something is learnt, and nowhere else."""
     times = microseconds(log)
-    shown, counts = select(selection, log.variants.counts, source)
+    shown, counts = spending.find(VARIANTS, Selecting).select(log.variants.counts, source)
     variants = log.variants.take(shown, counts).trimmed()
     relations = _relations(variants)
-    starts = Starts.learn(times[log.offsets[:-1]], spending.starts, source)
-    gaps = Gaps.learn(_steps(log, times, variants, relations), spending.gaps, source)
-    columns = [Column.learn(log, name, budget, source) for name, budget in spending.columns]
-    return _compose(variants, relations, starts, gaps, columns, source)
+    starts = Starts.learn(times[log.offsets[:-1]], spending, source)
+    gaps = Gaps.learn(_steps(log, times, variants, relations), spending, source)
+    further = [
+        Column.learn(log, name, spending.find(values_of(name), Selecting), source)
+        for name in columns
+    ]
+    return _compose(variants, relations, starts, gaps, further, source)
 
 
 def _compose(

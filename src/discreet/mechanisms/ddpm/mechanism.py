@@ -9,9 +9,10 @@ from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.one_hot import OneHot
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.dictionary import Dictionary
-from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Integers, Randomness
-from discreet.training.accounting import Plan
+from discreet.privacy.renyi import Plan
+from discreet.privacy.steps import Statement, Step
 
 NETWORK = "denoiser"
 TIME_FEATURES = 32
@@ -70,8 +71,8 @@ class DDPM(OneHot):
         300, "in how many strides a case is generated, of 300 steps", low=1, high=300
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         if self.microbatch > 1 and self.fidelity == "strict":
             raise ParameterError("strict clips every case by itself; leave microbatch at 1")
 
@@ -84,19 +85,23 @@ class DDPM(OneHot):
     def _schedule(self) -> dict[str, Plan]:
         return {NETWORK: Plan(self._rate, self.planned_steps, 1.0)}
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
+    def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "strict":
-            return self._strict_guarantee(budget, "training of the denoiser")
+            return self._strict_spending(budget, "training of the denoiser")
+        return None if self.microbatch > 1 else self._training("training", budget)
+
+    def _statement(self, asked: Budget) -> Statement:
+        if self.fidelity == "strict":
+            return self._strict_statement()
         if self.microbatch > 1:
-            return Guarantee(
+            return Statement(
+                "Gradients are clipped in microbatches: one case moves a clipped gradient by up to "
+                "twice the clip, and how the other cases are grouped, while the noise is made for "
+                "once the clip. The columns are the log's own variants.",
                 status="unproved",
-                claimed=budget,
-                holds=None,
-                reason="Gradients are clipped in microbatches: one case moves a clipped gradient "
-                "by up to twice the clip, and how the other cases are grouped, while the noise "
-                "is made for once the clip. The columns are the log's own variants.",
+                claimed=asked,
             )
-        return self._published_guarantee(budget)
+        return self._published_statement()
 
     def _fit(
         self,

@@ -47,7 +47,8 @@ def trained(
     saved: State | None,
 ) -> State:
     """Take all planned steps, going on from `saved`; the weights afterwards are the model."""
-    plan = mechanism.plans[NETWORK]
+    spending = mechanism.noisy_step(NETWORK)
+    plan = spending.plan
     expected = facts["trained_on"] * float(plan.sampling_rate)
     weights = fresh_weights(layer_sizes(len(counts), mechanism.units), source)
     strict = mechanism.fidelity == "strict"
@@ -61,7 +62,7 @@ def trained(
     else:
         optimiser = partial(torch.optim.Adam, lr=mechanism.learning_rate)
     steps = PrivateSteps(
-        weights, plan, clip=CLIP, expected_cases=expected, optimiser=optimiser, source=source
+        weights, spending, clip=CLIP, expected_cases=expected, optimiser=optimiser, source=source
     )
     average = {name: weight.clone() for name, weight in weights.items()}
     if saved is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -11,14 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.models.discovery import Miner, without_rare
 from discreet.models.graph import Graph
 from discreet.models.tree import Tree, flower, optional
 from discreet.privacy.accounting import zcdp_rho
-from discreet.privacy.guarantee import Budget, Part
+from discreet.privacy.count_noise import CountNoise
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.selection import exponential
+from discreet.privacy.steps import (
+    Choosing,
+    Composed,
+    Concentrated,
+    Gaussian,
+    Laplace,
+    Sequential,
+    Step,
+    noise_of,
+)
 
 DOWN = 1 - 2**-40
 """Covers the rounding of a few float operations to the safe side."""
@@ -47,47 +56,38 @@ NODE = Fraction(1, 50)
 apart (1/ε of that step): of equals the smaller wins."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What each step may spend and the noise it buys; follows from the parameters alone."""
-
-    graph: CountNoise
-    choice: Fraction
-    fitness: CountNoise
-    parts: tuple[Part, ...]
-    norm: int
+PAIRS, CHOICE, FITNESS = "counts of all pairs", "choice of the tree", "fitness"
 
 
 @lru_cache(maxsize=16)
-def plan(budget: Budget, shares: tuple[float, float, float], max_pairs: int) -> Plan:
+def graph_steps(budget: Budget, shares: tuple[float, float, float]) -> Composed:
     """Divide a budget: with δ > 0 as zCDP, else as a plain sum."""
     pairs, structure, fitness = (share * DOWN for share in shares)
     if budget.delta:
         rho = zcdp_rho(budget.epsilon, budget.delta)
-        choice = math.sqrt(8 * structure * rho) * DOWN
-        return Plan(
-            graph=CountNoise.gaussian(2 * max_pairs * GRID**2, pairs * rho),
-            choice=Fraction(choice),
-            fitness=CountNoise.gaussian(GRID**2, fitness * rho),
-            parts=(
-                Part("counts of all pairs", rho=pairs * rho),
-                Part("choice of the tree", rho=structure * rho),
-                Part("fitness", rho=fitness * rho),
+        return Concentrated(
+            "release",
+            (
+                Gaussian(PAIRS, pairs * rho),
+                Choosing(CHOICE, math.sqrt(8 * structure * rho) * DOWN),
+                Gaussian(FITNESS, fitness * rho),
             ),
-            norm=2,
+            budget.delta,
         )
     epsilon = budget.epsilon
-    return Plan(
-        graph=CountNoise.laplace(2 * max_pairs * GRID, pairs * epsilon),
-        choice=Fraction(structure * epsilon),
-        fitness=CountNoise.laplace(GRID, fitness * epsilon),
-        parts=(
-            Part("counts of all pairs", pairs * epsilon),
-            Part("choice of the tree", structure * epsilon),
-            Part("fitness", fitness * epsilon),
+    return Sequential(
+        "release",
+        (
+            Laplace(PAIRS, pairs * epsilon),
+            Choosing(CHOICE, structure * epsilon),
+            Laplace(FITNESS, fitness * epsilon),
         ),
-        norm=1,
     )
+
+
+def pair_noise(steps: Step, max_pairs: int) -> CountNoise:
+    """The noise on each pair, in steps of 1/GRID: a swap moves them by 2·max_pairs, squared."""
+    return noise_of(steps.named(PAIRS), 2 * max_pairs).finer(GRID)
 
 
 def candidates(
@@ -128,7 +128,7 @@ def candidates(
 
 def choose(
     cases: Cases,
-    spending: Plan,
+    steps: Step,
     max_pairs: int,
     fitness_weight: float,
     min_fitness: float,
@@ -138,21 +138,22 @@ def choose(
 
     The second value is the noisy sum over the cases of (fitness − min_fitness).
     """
-    counts = cases.bounded_pair_counts(max_pairs, spending.norm)
-    noise = spending.graph.draw(counts.size, source).reshape(counts.shape)
-    trees = candidates(cases.labels, (counts + noise) / GRID, spending.graph.deviation / GRID)
-    node = int(GRID * NODE / spending.choice)
-    chosen = exponential(
+    noise = pair_noise(steps, max_pairs)
+    counts = cases.bounded_pair_counts(max_pairs, 1 if noise.kind == "laplace" else 2)
+    trees = candidates(cases.labels, noise.added(counts, source) / GRID, noise.deviation / GRID)
+    choosing = steps.find(CHOICE, Choosing)
+    node = int(GRID * NODE / Fraction(choosing.epsilon))
+    chosen = choosing.choose(
         [
             cases.quality_of(tree, fitness_weight) - node * sum(1 for _ in tree.nodes)
             for tree in trees
         ],
-        epsilon=spending.choice,
         sensitivity=GRID,
         monotone=False,
-        source=source,
+        rng=source,
     )
     demanded = math.ceil(min_fitness * GRID)
     excess = cases.fitness_of(trees[chosen]) - cases.number * demanded
-    excess += int(spending.fitness.draw(1, source)[0])
-    return (trees[chosen] if excess >= 0 else None), excess / GRID
+    fitness = noise_of(steps.named(FITNESS), 1).finer(GRID)
+    noisy = int(fitness.added(np.array(excess), source))
+    return (trees[chosen] if noisy >= 0 else None), noisy / GRID

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from discreet.mechanisms.base import Fidelity, Mechanism
-from discreet.mechanisms.dpim.cases import Cases
-from discreet.mechanisms.dpim.choosing import choose, plan
-from discreet.mechanisms.dpim.sampling import Sampler
+from discreet.mechanisms.dpim.cases import GRID, Cases
+from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampling import Sampler, round_steps
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.parts.alphabet import (
     alphabet_parameter,
@@ -20,8 +20,9 @@ from discreet.mechanisms.parts.alphabet import (
     outside_advice,
 )
 from discreet.models.document import TreeDocument
-from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import RandomStopping, Sequential, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -68,7 +69,7 @@ class DPIM(Mechanism):
     denominator each move by a factor of e^(ε/2). Only the accepted round is released. The time a
     release takes tells how many rounds there were: do not publish it.
 
-    published: Algorithms 1 to 5 as printed. Its claim is refuted: see `_published_guarantee`.
+    published: Algorithms 1 to 5 as printed. Its claim is refuted: see `_published_statement`.
     """
 
     name: ClassVar[str] = "dpim"
@@ -141,8 +142,8 @@ class DPIM(Mechanism):
         0.01, "published: the share of epsilon for limiting the rounds", low=1e-6, high=1
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
         total = self.share_pairs + self.share_structure + self.share_fitness
         if total > 1 + 1e-9:
@@ -174,41 +175,32 @@ class DPIM(Mechanism):
         """r1, r2, r3."""
         return self.share_pairs, self.share_structure, self.share_fitness
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
+    def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":
-            return self._published_guarantee(budget)
-        status, conditions = alphabet_status(self._labels)
-        common: dict[str, Any] = {
-            "status": status,
-            "claimed": budget,
-            "holds": budget,
-            "neighbours": "swap",
-            "conditions": (*conditions, *self._public_number),
-        }
+            return None
         if self.sampled:
             each = budget.share(0.5).epsilon
-            names = ("pairs and their counts", "starts and ends within cuts", "fitness")
-            return Guarantee(
-                reason="Each round spends half of epsilon; stopping at random after each rejected "
-                "round makes the accepted one cost twice that, however many there were.",
-                parts=(
-                    *(
-                        Part(f"a round: {name}", each * share)
-                        for name, share in zip(names, self.shares, strict=True)
-                    ),
-                    Part("the choice of the round", each),
-                ),
-                composition="private selection with random stopping",
-                **common,
-            )
-        return Guarantee(
-            reason="Noise hides how often each pair of activities occurs, for every pair of the "
+            return RandomStopping("rounds", round_steps(each, self.shares))
+        return graph_steps(budget, self.shares)
+
+    def _statement(self, asked: Budget) -> Statement:
+        if self.fidelity == "published":
+            return self._published_statement(asked)
+        status, conditions = alphabet_status(self._labels)
+        reason = (
+            "Each round spends half of epsilon; stopping at random after each rejected round makes "
+            "the accepted one cost twice that, however many there were."
+            if self.sampled
+            else "Noise hides how often each pair of activities occurs, for every pair of the "
             "alphabet; trees are made of these noisy numbers only; one is chosen by a score in "
-            "which every case weighs the same little, and its fitness is noisy too.",
-            parts=plan(budget, self.shares, self.max_pairs).parts,
-            composition="zCDP" if budget.delta else "basic",
-            **common,
+            "which every case weighs the same little, and its fitness is noisy too."
         )
+        return Statement(reason, status, "swap", (*conditions, *self._public_number))
+
+    @property
+    def _tree(self) -> Step:
+        assert self.spending is not None
+        return self.spending
 
     @property
     def _labels(self) -> tuple[str, ...] | str:
@@ -220,7 +212,7 @@ class DPIM(Mechanism):
             return ("the number of cases",)
         return ("the number of individuals",)
 
-    def _published_guarantee(self, budget: Budget) -> Guarantee:
+    def _published_statement(self, asked: Budget) -> Statement:
         """What the paper claims and why it fails.
 
         Report Noisy Max with Laplace noise of scale 1/ε costs 2ε under swap (one count falls,
@@ -241,28 +233,27 @@ class DPIM(Mechanism):
         if not isinstance(self._labels, str):
             pairs, structure, fitness = self.shares
             inner = 1.5 * pairs + len(self._labels) / 4 * structure + fitness
-            least = (budget.epsilon - self.epsilon0) * inner + self.epsilon0
+            least = (asked.epsilon - self.epsilon0) * inner + self.epsilon0
             reason += (
                 f". Even with a fitness that is a mean over cases, and public bounds, only "
                 f"ε = {least:.3g} would be proved"
             )
-        return Guarantee(
+        return Statement(
+            reason + ".",
             status="refuted",
-            claimed=budget,
-            holds=None,
-            reason=reason + ".",
             neighbours="swap",
             conditions=alphabet_status(self._labels)[1] + self._public_number,
+            claimed=asked,
         )
 
     def _notes(self) -> tuple[str, ...]:
         notes = ["activities that the noise drowns are not in the tree"]
         if not self.sampled:
             notes.append("a tree that allows everything means that the noise hid all structure")
-            spending = plan(self.case_budget, self.shares, self.max_pairs)
+            noise = pair_noise(self._tree, self.max_pairs)
             notes.append(
-                f"the noise on each pair has a standard deviation of "
-                f"{spending.graph.deviation / 10_000:.1f} cases"
+                f"the noise on each pair has a standard deviation of {noise.deviation / GRID:.1f} "
+                "cases"
             )
         notes.append(
             f"a tree is released only if its noisy fitness is at least {self.min_fitness:g}"
@@ -286,7 +277,7 @@ class DPIM(Mechanism):
         else:
             tree, excess = choose(
                 cases,
-                plan(self.case_budget, self.shares, self.max_pairs),
+                self._tree,
                 self.max_pairs,
                 self.fitness_weight,
                 self.min_fitness,
@@ -307,8 +298,9 @@ class DPIM(Mechanism):
                 max(math.log(2 / self.epsilon0) / self.stop, 1 + 1 / (math.e * self.stop))
             )
         return Sampler(
-            round_epsilon=epsilon / 2 * (1 - 2**-40),
-            shares=self.shares,
+            round=round_steps(epsilon / 2, self.shares)
+            if published
+            else self.step("a round", Sequential),
             pairs=self._pair_bounds(cases),
             stop=self.stop,
             min_fitness=self.min_fitness,

@@ -12,27 +12,44 @@ import numpy.typing as npt
 from discreet.mechanisms.dpim.building import Build, Flags
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.models.tree import Tree
-from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.count_noise import CountNoise
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.selection import noisy_top_k
+from discreet.privacy.steps import Choosing, Laplace, Sequential
+
+PAIRS, COUNTS = "a round: choice of the pairs", "a round: counts of these pairs"
+ENDS, FITNESS = "a round: starts and ends within cuts", "a round: fitness"
 
 SIGNIFICANT = math.sqrt(8)
 """Twice the standard deviation of Laplace noise of scale 1."""
+
+
+def round_steps(epsilon: float, shares: tuple[float, float, float]) -> Sequential:
+    """What one round spends: r1 for the pairs and their counts, r2 for ends, r3 for fitness."""
+    pairs, ends, fitness = (Budget(epsilon).share(share).epsilon for share in shares)
+    half = Budget(pairs).share(0.5).epsilon
+    return Sequential(
+        "a round",
+        (
+            Choosing(PAIRS, half, "permute and flip"),
+            Laplace(COUNTS, half),
+            Laplace(ENDS, ends),
+            Laplace(FITNESS, fitness),
+        ),
+    )
 
 
 @dataclass(frozen=True)
 class Sampler:
     """The rejection sampler; `published` spends as the paper prints, else as it should.
 
-    Each round costs `round_epsilon`. Repaired: top-n by noise that is right under swap, at most
-    `max_cuts` readings of starts and ends with equal shares, fitness as a mean over cases, and no
-    limit on the rounds but the coin, so that 2·round_epsilon holds exactly. As published: noise
-    of half that scale for the selection, budget halved downwards only, pooled fitness, at most T
-    rounds.
+    Repaired: top-n by noise that is right under swap, at most `max_cuts` readings of starts and
+    ends with equal shares, fitness as a mean over cases, and no limit on the rounds but the coin,
+    so that twice the cost of a round holds exactly. As published: noise of half that scale for
+    the selection, budget halved downwards only, pooled fitness, at most T rounds.
     """
 
-    round_epsilon: float
-    shares: tuple[float, float, float]
+    round: Sequential
     pairs: tuple[int, int]
     stop: float
     min_fitness: float
@@ -59,20 +76,18 @@ class Sampler:
         """One round up to the tree: n, the pairs, their counts, and the building."""
         lowest, highest = self.pairs
         n = lowest + source.below(highest - lowest + 1)
-        budget = Fraction(self.round_epsilon) * Fraction(self.shares[0]) / 2
-        scale = n / budget
+        noise = self.round.find(COUNTS, Laplace).noise(n)
         flat = counts.ravel()
         if self.published:
-            chosen = _noisy_max_repeatedly(flat, n, scale, source)
+            chosen = _noisy_max_repeatedly(flat, n, noise, source)
         else:
-            chosen = np.array(
-                noisy_top_k(flat, n, budget, sensitivity=1, monotone=False, source=source)
-            )
+            choosing = self.round.find(PAIRS, Choosing)
+            chosen = np.array(choosing.choose_several(flat, n, sensitivity=1, rng=source))
         noisy = np.zeros(flat.size)
-        noisy[chosen] = flat[chosen] + discrete_laplace(scale, n, source)
+        noisy[chosen] = noise.added(flat[chosen], source)
         member = np.zeros(counts.shape, dtype=bool)
         member.flat[chosen] = True
-        margin = SIGNIFICANT * float(scale)
+        margin = SIGNIFICANT * float(noise.size)
         if not self.published:
             member &= noisy.reshape(counts.shape) > 0
         member[-1, -1] = False
@@ -82,9 +97,8 @@ class Sampler:
     def fitness(self, cases: Cases, tree: Tree, source: Randomness) -> float:
         """The noisy fitness of a tree."""
         value = cases.fitness_of(tree, pooled=self.published)
-        scale = GRID / (Fraction(self.round_epsilon) * Fraction(self.shares[2]))
-        noise = int(discrete_laplace(scale, 1, source)[0])
-        return (value + noise) / (GRID * max(cases.number, 1))
+        noise = self.round.find(FITNESS, Laplace).noise(GRID)
+        return int(noise.added(np.array(value), source)) / (GRID * max(cases.number, 1))
 
 
 @dataclass
@@ -97,34 +111,32 @@ class _EndReader:
     used: int = 0
 
     def __call__(self, members: set[int], share: float) -> tuple[Flags, Flags] | None:
-        budget = Fraction(self.sampler.round_epsilon) * Fraction(self.sampler.shares[1])
+        readings: Fraction | int = self.sampler.max_cuts
         if self.sampler.published:
-            budget *= Fraction(share)
-        else:
-            if self.used >= self.sampler.max_cuts:
-                return None
-            self.used += 1
-            budget /= self.sampler.max_cuts
-        scale = 4 / budget
+            readings = 1 / Fraction(share)
+        elif self.used >= self.sampler.max_cuts:
+            return None
+        self.used += 1
+        noise = self.sampler.round.find(ENDS, Laplace).noise(4 * readings)
         result = []
         ordered = sorted(members)
         for counts in self.cases.first_and_last(members):
             flags = np.zeros(len(counts), dtype=bool)
-            noisy = counts[ordered] + discrete_laplace(scale, len(ordered), self.source)
-            flags[ordered] = noisy >= max(SIGNIFICANT * float(scale), 1)
+            noisy = noise.added(counts[ordered], self.source)
+            flags[ordered] = noisy >= max(SIGNIFICANT * float(noise.size), 1)
             result.append(flags)
         return result[0], result[1]
 
 
 def _noisy_max_repeatedly(
-    counts: npt.NDArray[np.int64], n: int, scale: Fraction, source: Randomness
+    counts: npt.NDArray[np.int64], n: int, noise: CountNoise, source: Randomness
 ) -> npt.NDArray[np.int64]:
     """Report Noisy Max n times without replacement, fresh Laplace noise each time, as printed."""
-    noise = discrete_laplace(scale, n * counts.size, source).reshape(n, counts.size)
+    drawn = noise.draw(n * counts.size, source).reshape(n, counts.size)
     left = np.ones(counts.size, dtype=bool)
     chosen = np.empty(n, dtype=np.int64)
     for i in range(n):
-        noisy = np.where(left, counts + noise[i], np.iinfo(np.int64).min)
+        noisy = np.where(left, counts + drawn[i], np.iinfo(np.int64).min)
         best = np.flatnonzero(noisy == noisy.max())
         chosen[i] = best[source.below(len(best))]
         left[chosen[i]] = False

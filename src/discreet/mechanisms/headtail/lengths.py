@@ -9,7 +9,7 @@ import numpy as np
 from discreet.log.variants import Ints, Variants
 from discreet.mechanisms.headtail.candidates import Floats, Integers
 from discreet.mechanisms.headtail.votes import Estimate
-from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 
 BUCKETS = 9

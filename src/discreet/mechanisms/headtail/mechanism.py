@@ -22,11 +22,12 @@ from discreet.mechanisms.parts.alphabet import (
     outside_advice,
     projected,
 )
-from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.partition import LARGEST_EPSILON, select
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.reserved import ReservedSelection
+from discreet.privacy.steps import Laplace, Proved, Sequential, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -116,8 +117,8 @@ class HeadTail(Mechanism):
         "leave out rare sequences that would blur the model which is discovered from the release",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         if self.alphabet is not None:
             object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
         elif self.delta == 0:
@@ -131,23 +132,28 @@ class HeadTail(Mechanism):
                 "epsilon or delta, or allow fewer cases per individual"
             )
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
+    def _spending(self, budget: Budget) -> Step:
+        look = budget.share(self._look_share, 0).epsilon
+        rest = budget.share(1 - self._look_share, 1)
+        jointly = "jointly: a case is shown or hidden, and pays for one of the two"
+        return Sequential(
+            "release",
+            (
+                Laplace("first look", look),
+                Proved("head and tail", rest.epsilon, rest.delta, jointly),
+            ),
+        )
+
+    def _statement(self, asked: Budget) -> Statement:
         status, conditions = (
             ("proved", ()) if self.alphabet is None else alphabet_status(self.alphabet)
         )
-        return Guarantee(
-            status=status,
-            claimed=budget,
-            holds=budget,
-            reason="A case is counted once at the first look. Then its variant is shown with a "
+        return Statement(
+            "A case is counted once at the first look. Then its variant is shown with a "
             "noisy count, or the case is hidden and adds a bounded amount to noisy n-grams or "
             "gradients and one vote; it pays for one of the two only.",
+            status=status,
             conditions=conditions,
-            parts=(
-                Part("first look", budget.share(self._look_share, 0).epsilon),
-                Part("head and tail", budget.share(1 - self._look_share, 0).epsilon, budget.delta),
-            ),
-            composition="basic, adaptive; head and tail jointly",
         )
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.candidates import Floats
 from discreet.mechanisms.parts.contributions import Contributions, Norm
-from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

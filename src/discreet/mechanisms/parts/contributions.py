@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
 from discreet.log.follows import pairs
 from discreet.log.variants import Ints, Variants
-from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.prefix_tree import Floats, Integers
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 
 Norm = Literal["l1", "l2"]
@@ -93,9 +92,7 @@ class Contributions:
         steps = self.bounded(bound, norm, len(counts), grid)
         total = np.zeros(self.size, dtype=np.int64)
         np.add.at(total, self.key, steps * counts[self.owner])
-        factor = grid if noise.kind == "laplace" else grid**2
-        fine = CountNoise(noise.kind, noise.size * Fraction(factor))
-        return (total + fine.draw(runs * self.size, source).reshape(runs, self.size)) / grid
+        return noise.finer(grid).added(np.tile(total, (runs, 1)), source) / grid
 
 
 def near_pairs(variants: Variants, distance: int) -> tuple[Integers, Integers, Integers]:

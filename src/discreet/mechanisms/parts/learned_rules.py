@@ -5,24 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts.count_noise import least_noise
 from discreet.mechanisms.parts.rules import Integers, Rules, eventually_follows, first_and_last
-from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Step, least_noise
 
 SURE = 10
 """Rules are learned only between activities that occur in so many times the threshold."""
 
 
 def learned_rules(
-    variants: Variants, max_distinct: int, budget: Budget, source: Randomness
+    variants: Variants, max_distinct: int, counting: Step, source: Randomness
 ) -> Rules:
     """The rules that noisy counts of a log support; where they say little, few rules.
 
     Of each case only its first d distinct activities count. Then a case adds at most one to each
     of d counts "contains a", d² counts "a is followed by b" and one count "begins with a": L1
     sensitivity d² + d + 1, L2 its root. Noise on all of them (nothing is left out for being
-    zero) makes the vector as private as the budget says, and the rules read nothing else.
+    zero) makes the vector as private as the step says, and the rules read nothing else.
 
     With τ from the noise: never if fewer than τ cases show the pair, always if fewer than τ fail
     to, and both only between activities of at least 10τ cases. Cases begin with what at least τ
@@ -33,8 +32,8 @@ def learned_rules(
     present, follows, begins = eventually_follows(_first_distinct(variants, distinct))
     sensitivity = distinct**2 + distinct + 1
     flat = np.concatenate([follows.ravel(), present, begins])
-    noise = least_noise(sensitivity, sensitivity, budget, len(flat))
-    flat = flat + noise.draw(len(flat), source)
+    noise = least_noise(counting, sensitivity, sensitivity, len(flat))
+    flat = noise.added(flat, source)
     least = noise.threshold(len(flat))
     follows = flat[: size * size].reshape(size, size)
     present = flat[size * size : size * size + size]

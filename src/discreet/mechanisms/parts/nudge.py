@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.prefix_growth import DROPPED, HARMFUL, HARMLESS
 from discreet.mechanisms.parts.prefix_tree import PrefixTree
 from discreet.mechanisms.parts.rules import Integers, Rules, Violations
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.noise import geometric
 from discreet.privacy.randomness import Randomness
 

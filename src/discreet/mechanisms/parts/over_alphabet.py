@@ -37,8 +37,8 @@ class OverAlphabet(Mechanism):
     )
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         if self.fidelity == "published":
             object.__setattr__(self, "alphabet", self.alphabet or FROM_LOG)
         object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))

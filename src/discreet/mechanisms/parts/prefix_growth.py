@@ -9,16 +9,14 @@ from typing import Protocol
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts.count_noise import CountNoise
 from discreet.mechanisms.parts.prefix_tree import Booleans, Integers, PrefixTree
-from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Laplace
+from discreet.privacy.transcript import note
 
 FIRM = 1.5
 """A count of so many times its threshold is taken for real even if nothing below it is kept."""
-
-STRUCTURE_SHARE = 2 / 3
-"""What the splits of a PrivTree take of its budget; the counts of its leaves take the rest."""
 
 HARMLESS, HARMFUL, DROPPED = 0, 1, 2
 
@@ -70,7 +68,7 @@ def grow_by_levels(
     tree = PrefixTree(variants)
     while tree.depth < max_length and len(tree.open):
         allowed, verdicts = _candidates(tree, semantics, source)
-        noisy = tree.raw_counts()[allowed] + noise.draw(len(allowed), source)
+        noisy = noise.added(tree.raw_counts()[allowed], source)
         least = _thresholds(semantics, noise, verdicts)
         kept = np.flatnonzero(noisy >= least)
         if len(kept) > tree.most_open:
@@ -81,7 +79,12 @@ def grow_by_levels(
 
 
 def grow_privtree(
-    variants: Variants, max_length: int, epsilon: float, semantics: Semantics, source: Randomness
+    variants: Variants,
+    max_length: int,
+    splits: Laplace,
+    leaves: Laplace,
+    semantics: Semantics,
+    source: Randomness,
 ) -> PrefixTree:
     """A tree whose splits together cost the same however deep it is (Zhang et al. 2016).
 
@@ -98,18 +101,18 @@ def grow_privtree(
     Each case lies in one leaf, so noise of scale 1/ε′ on the leaves costs ε′ more.
     """
     tree = PrefixTree(variants)
-    of_splits = epsilon * STRUCTURE_SHARE * (1 - 2**-48)
-    scale, bias = privtree_noise(tree.symbols, of_splits)
-    noise = CountNoise.laplace(1, epsilon * (1 - STRUCTURE_SHARE) * (1 - 2**-48))
+    deciding, bias = privtree_noise(tree.symbols, splits)
+    noise = leaves.noise()
     while tree.depth < max_length and len(tree.open):
         allowed, verdicts = _candidates(tree, semantics, source)
         depth = tree.depth + 1
         raw = tree.raw_counts()[allowed]
         biased = np.maximum(raw - depth * bias, -bias)
-        split = biased + discrete_laplace(scale, len(raw), source) > 0
+        split = biased + deciding.draw(len(raw), source) > 0
+        note(deciding.name, split)
         split &= (allowed % tree.symbols != tree.end) & (depth < max_length)
         split = _at_most(split, tree.most_open, source)
-        counted = raw + noise.draw(len(raw), source)
+        counted = noise.added(raw, source)
         least = _thresholds(semantics, noise, verdicts)
         kept = np.flatnonzero(split | (counted >= least))
         shown = np.where(split, 0, counted)[kept]
@@ -118,11 +121,11 @@ def grow_privtree(
     return tree
 
 
-def privtree_noise(symbols: int, epsilon: float) -> tuple[Fraction, int]:
-    """Scale λ of the noise and bias t per step for so many symbols; the bias is rounded up."""
-    scale = Fraction(2 * symbols - 1, symbols - 1) / Fraction(epsilon)
-    bias = math.ceil(float(scale) * math.log(symbols) * (1 + 2**-40))
-    return scale, max(1, bias)
+def privtree_noise(symbols: int, splits: Laplace) -> tuple[CountNoise, int]:
+    """The noise, of scale λ, and the bias t per step for so many symbols, rounded up."""
+    noise = splits.noise(Fraction(2 * symbols - 1, symbols - 1))
+    bias = math.ceil(float(noise.size) * math.log(symbols) * (1 + 2**-40))
+    return noise, max(1, bias)
 
 
 def _candidates(

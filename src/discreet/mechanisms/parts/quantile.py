@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from discreet.log.variants import Ints
-from discreet.mechanisms.parts.count_noise import CountNoise
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 
 LARGEST = 10_000
@@ -25,17 +25,17 @@ def edges() -> tuple[int, ...]:
 
 
 def private_bound(
-    sizes: Ints, cases: Ints, quantile: float, epsilon: float, source: Randomness
+    sizes: Ints, cases: Ints, quantile: float, noise: CountNoise, source: Randomness
 ) -> int:
     """The least bin edge that about this share of the cases does not exceed.
 
-    Each case has one size and falls into one bin of a public list, so discrete Laplace noise of
-    scale 1/epsilon on the histogram is epsilon-DP (add-remove); the rest reads the noisy bins.
+    Each case has one size and falls into one bin of a public list: the histogram has sensitivity
+    1 (add-remove), which `noise` is for; the rest reads the noisy bins.
     """
     ends = np.array(edges())
     counts = np.zeros(len(ends), dtype=np.int64)
     np.add.at(counts, np.searchsorted(ends, np.minimum(sizes, LARGEST)), cases)
-    noisy = counts + CountNoise.laplace(1, epsilon).draw(len(ends), source)
+    noisy = noise.added(counts, source)
     below = np.cumsum(noisy)
     if below[-1] <= 0:
         return FALLBACK

@@ -27,9 +27,10 @@ from discreet.mechanisms.sequence.reading import (
     seen_through,
 )
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
-from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.training.accounting import Plan, fitted
+from discreet.privacy.renyi import Plan, fitted
+from discreet.privacy.steps import Sequential, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -68,7 +69,7 @@ class Sequence(Generative):
        over all its positions and all weights together, is one integer vector of norm at most Δ,
        exactly (`training/clipping.py`); noise of deviation z₃Δ.
 
-    Each is a step of the form that `training/accounting.py` bounds (1 and 2 with q = 1), also
+    Each is a step of the form that `privacy/renyi.py` bounds (1 and 2 with q = 1), also
     when it was chosen by the results before it, so their Rényi divergences at integer orders add
     up; z₁, z₂, z₃ are the smallest in fixed proportions that give (ε, δ₁). With a public list of
     activities δ₁ = δ.
@@ -101,8 +102,8 @@ class Sequence(Generative):
     )
     steps: int = parameter(60, "how many training steps are taken", low=1, high=10_000)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _validate(self) -> None:
+        super()._validate()
         if self.alphabet is not None:
             object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
         if isinstance(self.alphabet, tuple) and len(self.alphabet) > MOST_LABELS:
@@ -128,43 +129,30 @@ class Sequence(Generative):
         return budget if self.alphabet is not None else budget.share(1, 1 - UNSEEN)
 
     @property
-    def training_budget(self) -> Budget:
-        """The part of a case's budget that the noisy steps have."""
-        return self._training_share(self.case_budget)
-
-    @property
     def finding(self) -> Finding:
         """How activities are found."""
         chance = self.case_budget.share(0, UNSEEN).delta
-        return Finding(self.plans[ACTIVITIES].noise_multiplier, chance, MOST_LABELS)
+        return Finding(self.noisy_step(ACTIVITIES), chance, MOST_LABELS)
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
-        training = self._training_share(budget)
-        steps = "number of cases and training"
+    def _spending(self, budget: Budget) -> Step:
         if self.alphabet is not None:
-            status, conditions = alphabet_status(self.alphabet)
-            parts: tuple[Part, ...] = (Part(steps, training.epsilon, training.delta),)
-        else:
-            status, conditions = "proved", ()
-            parts = (
-                Part(f"activities, {steps}", training.epsilon, training.delta),
-                Part("naming an activity of one case", 0.0, budget.share(0, UNSEEN).delta),
-            )
-        return Guarantee(
-            status=status,
-            claimed=budget,
-            holds=budget,
-            reason="A case moves the noisy number of cases by one and the sum of gradients of "
-            "each noisy training step by at most the clip, exactly, in integers"
-            + (
-                "; activities are named only if their noisy count hides any one case."
-                if self.alphabet is None
-                else "."
-            ),
-            conditions=conditions,
-            parts=parts,
-            composition="Rényi divergences of all noisy steps together",
+            return Sequential("release", (self._training(f"{SIZE} and training", budget),))
+        naming = budget.share(0, UNSEEN).delta
+        return Sequential(
+            "release", (self._training(f"{ACTIVITIES}, {SIZE} and training", budget, naming),)
         )
+
+    def _statement(self, asked: Budget) -> Statement:
+        reason = (
+            "A case moves the noisy number of cases by one and the sum of gradients of each noisy "
+            "training step by at most the clip, exactly, in integers"
+        )
+        if self.alphabet is None:
+            return Statement(
+                f"{reason}; activities are named only if their noisy count hides any one case."
+            )
+        status, conditions = alphabet_status(self.alphabet)
+        return Statement(f"{reason}.", status=status, conditions=conditions)
 
     def _notes(self) -> tuple[str, ...]:
         notes = ["every case is written anew, activity by activity"]
@@ -196,7 +184,7 @@ class Sequence(Generative):
         saved = watch.resumed()
         facts = self._begin(log.variants, source) if saved is None else saved.facts
         seen = seen_through(log.variants, tuple(facts["activities"]), self.max_length)
-        return trained(seen, facts, self.plans[NETWORK], source, watch, saved)
+        return trained(seen, facts, self.noisy_step(NETWORK), source, watch, saved)
 
     def _begin(self, log: Variants, source: Randomness) -> dict[str, Any]:
         """The activities and the number of cases."""
@@ -205,7 +193,7 @@ class Sequence(Generative):
         else:
             labels = labels_of(self.alphabet, log) or (UNDISCLOSED,)
         seen = seen_through(log, labels, self.max_length)
-        size = noisy_size(seen, self.plans[SIZE].noise_multiplier, source)
+        size = noisy_size(seen, self.noisy_step(SIZE).noise(), source)
         cases = size if self.cases is None else max(1, self.cases)
         return {"activities": list(labels), "cases": cases, "trained_on": size}
 

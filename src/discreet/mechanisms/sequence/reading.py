@@ -6,7 +6,6 @@ What the noisy answers cost is given by the caller and proved in `mechanism.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
@@ -14,9 +13,9 @@ import numpy as np
 from discreet.log.variants import Variants
 from discreet.mechanisms.parts.alphabet import projected
 from discreet.mechanisms.parts.contributions import Contributions
-from discreet.mechanisms.parts.count_noise import CountNoise
-from discreet.privacy.noise import discrete_gaussian
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import SampledGaussian
 
 PER_CASE = 64
 """Activities of a case that may be found through it."""
@@ -30,7 +29,7 @@ UNDISCLOSED = "(undisclosed)"
 class Finding:
     """A private search for the activities of a log."""
 
-    noise_multiplier: float
+    spending: SampledGaussian
     chance: float
     """How likely an activity that only one case has may be named, at most."""
     most: int
@@ -39,7 +38,7 @@ class Finding:
     @property
     def noise(self) -> CountNoise:
         """Noise of the number of cases that have an activity."""
-        return CountNoise("gaussian", Fraction(self.noise_multiplier) ** 2 * BOUND)
+        return self.spending.noise(BOUND)
 
     @property
     def threshold(self) -> float:
@@ -73,9 +72,9 @@ class Finding:
         return tuple(log.activities[code] for code in named)
 
 
-def noisy_size(log: Variants, noise_multiplier: float, source: Randomness) -> int:
+def noisy_size(log: Variants, noise: CountNoise, source: Randomness) -> int:
     """How many cases there are, at least 1."""
-    return max(1, log.cases + int(discrete_gaussian(Fraction(noise_multiplier) ** 2, 1, source)[0]))
+    return max(1, int(noise.added(np.array(log.cases), source)))
 
 
 def seen_through(log: Variants, labels: tuple[str, ...], max_length: int) -> Variants:

@@ -15,7 +15,8 @@ from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.sequence.network import surprises
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
 from discreet.privacy.randomness import Integers, Randomness
-from discreet.training.accounting import Plan
+from discreet.privacy.renyi import Plan
+from discreet.privacy.steps import SampledGaussian
 from discreet.training.clipping import Factors
 from discreet.training.sgd import PrivateSteps, Recorder, fresh_weights
 
@@ -63,19 +64,20 @@ class Cases:
 def trained(
     seen: Variants,
     facts: dict[str, Any],
-    plan: Plan,
+    spending: SampledGaussian,
     source: Randomness,
     watch: Watch,
     saved: State | None,
 ) -> State:
     """Train on the cases, going on from what was saved; the mean of the later weights."""
+    plan = spending.plan
     sizes = layer_sizes(len(seen.activities), WIDTH)
     weights = fresh_weights(sizes, source, torch.float64)
     for name in ("direct", "correction"):
         weights[name].zero_()
     steps = PrivateSteps(
         weights,
-        plan,
+        spending,
         clip=clip_for(plan, facts["trained_on"]),
         expected_cases=float(plan.sampling_rate) * facts["trained_on"],
         optimiser=lambda tensors: torch.optim.Adam(tensors, lr=LEARNING_RATE),

@@ -9,9 +9,10 @@ from discreet.mechanisms.generative import State, Watch
 from discreet.mechanisms.one_hot import OneHot
 from discreet.mechanisms.parameters import parameter
 from discreet.mechanisms.parts.dictionary import Dictionary
-from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Integers, Randomness
-from discreet.training.accounting import Plan
+from discreet.privacy.renyi import Plan
+from discreet.privacy.steps import Statement, Step
 
 DECODER, DISCRIMINATOR = "decoder", "discriminator"
 LATENT = 128
@@ -81,17 +82,21 @@ class TraVaG(OneHot):
             name: Plan(self._rate, self.planned_steps, 1.0) for name in (DECODER, DISCRIMINATOR)
         }
 
-    def _guarantee(self, budget: Budget) -> Guarantee:
+    def _spending(self, budget: Budget) -> Step | None:
+        if self.fidelity == "published":
+            return None
+        return self._strict_spending(budget, "training of the discriminator")
+
+    def _statement(self, asked: Budget) -> Statement:
         if self.fidelity == "strict":
-            return self._strict_guarantee(budget, "training of the discriminator")
-        return Guarantee(
+            return self._strict_statement()
+        return Statement(
+            "The encoder is trained on the cases without noise, and the decoder's noisy steps take "
+            "its outputs for independent of all cases but one: a single case moves their sum by 17 "
+            "times the clip in a batch of 64, and by 143 times in one of 512. No finite bound is "
+            "known. The columns are the log's own variants besides.",
             status="refuted",
-            claimed=budget,
-            holds=None,
-            reason="The encoder is trained on the cases without noise, and the decoder's noisy "
-            "steps take its outputs for independent of all cases but one: a single case moves "
-            "their sum by 17 times the clip in a batch of 64, and by 143 times in one of 512. No "
-            "finite bound is known. The columns are the log's own variants besides.",
+            claimed=asked,
         )
 
     def _fit(

@@ -57,7 +57,7 @@ class Training:
         self.generator = Steps(fresh_weights(generator_sizes(), source), rmsprop)
         self.decoder = PrivateSteps(
             fresh_weights(decoder_sizes(columns), source),
-            self.plans[DECODER],
+            mechanism.noisy_step(DECODER),
             clip=DECODER_CLIP,
             expected_cases=self.expected,
             optimiser=adam,
@@ -65,7 +65,7 @@ class Training:
         )
         self.discriminator = PrivateSteps(
             fresh_weights(discriminator_sizes(columns), source),
-            self.plans[DISCRIMINATOR],
+            mechanism.noisy_step(DISCRIMINATOR),
             clip=DISCRIMINATOR_CLIP,
             expected_cases=self.expected,
             optimiser=rmsprop,

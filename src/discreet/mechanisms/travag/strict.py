@@ -92,7 +92,8 @@ class Game:
     ) -> None:
         self.counts, self.source = counts, source
         self.columns = torch.eye(len(counts))
-        plan = mechanism.plans[DISCRIMINATOR]
+        spending = mechanism.noisy_step(DISCRIMINATOR)
+        plan = spending.plan
         expected = facts["trained_on"] * float(plan.sampling_rate)
         known = mechanism.dictionary is None
         drift, self.speed = (DRIFT, RATE) if known else (PUBLIC_DRIFT, PUBLIC_RATE)
@@ -115,7 +116,7 @@ class Game:
         weights["last"].zero_()
         self.discriminator = PrivateSteps(
             weights,
-            plan,
+            spending,
             clip=CLIP,
             expected_cases=expected,
             optimiser=partial(torch.optim.SGD, lr=rate),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from discreet.training.accounting import (
+from discreet.privacy.renyi import (
     Plan,
     fitted,
     noise_multiplier,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from discreet.privacy.accounting import zcdp_rho
-from discreet.privacy.guarantee import Budget
+import numpy as np
+import numpy.typing as npt
+
 from discreet.privacy.noise import Rational, discrete_gaussian, discrete_laplace
 from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.transcript import note
 
 
 @dataclass(frozen=True)
@@ -19,28 +21,42 @@ class CountNoise:
 
     A vector of counts of L1 sensitivity Δ with Laplace noise of scale Δ/ε is ε-DP; one of L2
     sensitivity Δ with Gaussian noise of variance Δ²/(2ρ) is ρ-zCDP, whatever is drawn lazily or
-    left out by looking at the noisy values only.
+    left out by looking at the noisy values only. Mechanisms get theirs from a step of their
+    spending (`privacy/steps.py`), whose name it carries.
     """
 
     kind: Literal["laplace", "gaussian"]
     size: Fraction
     """The scale, or the variance."""
+    name: str = field(default="", compare=False)
+    """The step that it belongs to."""
 
     @classmethod
-    def laplace(cls, sensitivity: Rational, epsilon: float) -> CountNoise:
+    def laplace(cls, sensitivity: Rational, epsilon: Rational, name: str = "") -> CountNoise:
         """Noise that makes counts of this L1 sensitivity epsilon-DP."""
-        return cls("laplace", Fraction(sensitivity) / Fraction(epsilon))
+        return cls("laplace", Fraction(sensitivity) / Fraction(epsilon), name)
 
     @classmethod
-    def gaussian(cls, sensitivity_squared: Rational, rho: float) -> CountNoise:
+    def gaussian(cls, sensitivity_squared: Rational, rho: Rational, name: str = "") -> CountNoise:
         """Noise that makes counts of this squared L2 sensitivity rho-zCDP."""
-        return cls("gaussian", Fraction(sensitivity_squared) / (2 * Fraction(rho)))
+        return cls("gaussian", Fraction(sensitivity_squared) / (2 * Fraction(rho)), name)
 
-    def draw(self, size: int, source: Randomness) -> Integers:
+    def draw(self, size: int, rng: Randomness) -> Integers:
         """Independent noise for so many counts."""
         if self.kind == "laplace":
-            return discrete_laplace(self.size, size, source)
-        return discrete_gaussian(self.size, size, source)
+            return discrete_laplace(self.size, size, rng)
+        return discrete_gaussian(self.size, size, rng)
+
+    def added(self, counts: npt.NDArray[np.integer], rng: Randomness) -> Integers:
+        """The counts with noise of their own each, noted in the transcript of an audit."""
+        noisy: Integers = counts + self.draw(counts.size, rng).reshape(counts.shape)
+        note(self.name, noisy)
+        return noisy
+
+    def finer(self, grid: int) -> CountNoise:
+        """The same noise for counts in steps of 1/grid."""
+        factor = grid if self.kind == "laplace" else grid**2
+        return CountNoise(self.kind, self.size * factor, self.name)
 
     @property
     def deviation(self) -> float:
@@ -57,17 +73,3 @@ class CountNoise:
         scale = float(self.size)
         ratio = math.exp(-1 / scale)
         return max(1, math.ceil(-scale * math.log(chance * (1 + ratio))))
-
-
-def least_noise(
-    l1: Rational, l2_squared: Rational, budget: Budget, candidates: int = 1000
-) -> CountNoise:
-    """Laplace noise, or Gaussian where delta allows and its threshold is lower, for a budget.
-
-    For counts that one case changes by at most `l1` in sum and `l2_squared` in sum of squares.
-    """
-    laplace = CountNoise.laplace(l1, budget.epsilon)
-    if budget.delta == 0:
-        return laplace
-    gaussian = CountNoise.gaussian(l2_squared, zcdp_rho(budget.epsilon, budget.delta))
-    return min(laplace, gaussian, key=lambda noise: noise.threshold(candidates))

@@ -1,0 +1,145 @@
+"""From a table as it stood in the file to one under XES names, each value read by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import polars as pl
+
+from discreet.log.columns import WORDS, choose, existing
+from discreet.log.errors import LogError, option
+from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME
+from discreet.log.source import Source
+from discreet.log.times import to_instants, why_unread
+from discreet.log.types import Type, typed
+
+Order = Literal["time", "file"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the user says of a table: which column is what, and how its values are written.
+
+    All of it is public, and so are the names and types of a header or schema. Nothing else may
+    decide how a value is read: then a case is read the same whatever the other cases are.
+    """
+
+    case: str | None = None
+    activity: str | None = None
+    timestamp: str | None = None
+    lifecycle: str | None = None
+    individual: str | None = None
+    timezone: str = "UTC"
+    timestamp_format: str | None = None
+    order: Order = "time"
+    types: Mapping[str, Type] = field(default_factory=dict)
+    decimal: str = "."
+
+    def of(self, source: Source) -> tuple[pl.DataFrame, str | None]:
+        """The table under XES names with every required value there, and the individual column."""
+        columns = source.table.columns
+        timed = self.order == "time"
+        given = {
+            CASE: self.case,
+            ACTIVITY: self.activity,
+            TIME: self.timestamp,
+            LIFECYCLE: self.lifecycle,
+        }
+        needed = (CASE, ACTIVITY, TIME) if timed else (CASE, ACTIVITY)
+        chosen = choose(columns, given, needed, usual=source.public_names)
+        shaped: dict[str, pl.Series] = {}
+        for role in (CASE, ACTIVITY, LIFECYCLE):
+            if role in chosen:
+                shaped[role] = _as_text(source.table[chosen[role]], WORDS[role])
+        for role in (CASE, ACTIVITY):
+            _check_present(shaped[role], WORDS[role], source)
+        if timed:
+            shaped[TIME] = self._times(source, chosen[TIME])
+        renamed = {column: role for role, column in chosen.items()}
+        types = {existing(columns, name, "types"): kind for name, kind in self.types.items()}
+        displaced = {role for role in given if chosen.get(role, role) != role}
+        displaced |= set() if timed else {TIME}
+        for column in columns:
+            if column not in renamed:
+                name = _kept_name(column, displaced)
+                shaped[name] = self._further(source, column, types.pop(column, None))
+                renamed[column] = name
+        if types:
+            raise LogError(f"the column {next(iter(types))!r} has a role; its type is fixed")
+        person = None
+        if self.individual is not None:
+            person = renamed[existing(columns, self.individual, "individual")]
+            if person not in shaped or person == TIME:
+                raise LogError(
+                    f"the column {self.individual!r} cannot be both timestamp and individual"
+                )
+            shaped[person] = _as_text(shaped[person], "individual")
+            _check_present(shaped[person], "individual", source)
+        return pl.DataFrame(shaped), person
+
+    def _times(self, source: Source, column: str) -> pl.Series:
+        values = source.table[column]
+        if values.null_count():
+            first = int(values.is_null().arg_max() or 0)
+            raise LogError(
+                f"{source.place(first)} has no timestamp ({values.null_count()} of {len(values)} "
+                "events have none); fill it in, or keep the order of the file with "
+                f"{option('order', 'file')}"
+            )
+        instants = to_instants(values, self.timezone, self.timestamp_format)
+        if instants.null_count():
+            first = int(instants.is_null().arg_max() or 0)
+            reason = why_unread(str(values[first]), self.timestamp_format)
+            raise LogError(f"{source.place(first)}: {reason}")
+        return instants
+
+    def _further(self, source: Source, column: str, kind: Type | None) -> pl.Series:
+        """A further column: of the type declared for it, else of that in the schema."""
+        values = source.table[column]
+        if kind is None:
+            listed = isinstance(values.dtype, pl.Enum | pl.Categorical)
+            return values.cast(pl.String) if listed else values
+        fresh = typed(values, kind, self.timezone, form=self.timestamp_format, decimal=self.decimal)
+        if fresh.null_count() > values.null_count():
+            first = int((fresh.is_null() & values.is_not_null()).arg_max() or 0)
+            raise LogError(
+                f"{source.place(first)}: {str(values[first])[:60]!r} in the column {column!r} is "
+                f"not of the type {kind!r}; mend the value, or declare the column as text"
+            )
+        return fresh
+
+
+def _kept_name(column: str, displaced: set[str]) -> str:
+    """A column whose name now means another one steps aside."""
+    if column in displaced:
+        return f"original:{column}"
+    if column.startswith("original:") and column.removeprefix("original:") in displaced:
+        raise LogError(
+            f"the column {column!r} has a name that is kept for columns whose own name is taken; "
+            "rename it"
+        )
+    return column
+
+
+def _as_text(values: pl.Series, word: str) -> pl.Series:
+    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
+        raise LogError(
+            f"the column {values.name!r} holds {values.dtype}, which cannot be the {word}"
+        )
+    if values.dtype.is_float():
+        raise LogError(
+            f"the column {values.name!r} holds floating-point numbers, which cannot be the {word}: "
+            "long identifiers lose digits and become one; store it as text or whole numbers"
+        )
+    return values.cast(pl.String)
+
+
+def _check_present(values: pl.Series, word: str, source: Source) -> None:
+    if values.null_count():
+        first = int(values.is_null().arg_max() or 0)
+        raise LogError(
+            f"{source.place(first)} has no {word} ({values.null_count()} of {len(values)} events "
+            f"have none); fill it in or remove these events"
+        )

@@ -1,0 +1,44 @@
+"""What the noisy steps of a release answered, for whoever audits them.
+
+A released log may hide an answer that its maker saw. An audit must see the answers themselves: it
+opens a transcript, and every step notes its noisy answer there. Without one nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Answer: TypeAlias = npt.NDArray[np.generic]
+Transcript: TypeAlias = dict[str, list[Answer]]
+"""The noisy answers of each step by its name, in the order in which they were drawn."""
+
+_open: ContextVar[Transcript | None] = ContextVar("transcript", default=None)
+
+
+@contextmanager
+def transcript() -> Iterator[Transcript]:
+    """Keep the answers that are drawn inside the block."""
+    kept: Transcript = {}
+    token = _open.set(kept)
+    try:
+        yield kept
+    finally:
+        _open.reset(token)
+
+
+def noted() -> bool:
+    """Whether somebody keeps a transcript."""
+    return _open.get() is not None
+
+
+def note(name: str, answer: npt.ArrayLike) -> None:
+    """Add an answer, where somebody keeps a transcript."""
+    kept = _open.get()
+    if kept is not None:
+        kept.setdefault(name, []).append(np.array(answer))
