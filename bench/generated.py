@@ -53,7 +53,10 @@ class Shape:
     def random(cls, generator: np.random.Generator) -> Shape:
         """Anything between a straight line and a labyrinth."""
         return cls(
-            activities=int(np.exp(generator.uniform(np.log(3), np.log(400)) * generator.uniform(0.55, 1))) + 2,
+            activities=int(
+                np.exp(generator.uniform(np.log(3), np.log(400)) * generator.uniform(0.55, 1))
+            )
+            + 2,
             skew=float(np.exp(generator.uniform(np.log(0.15), np.log(3)))),
             weights=tuple(generator.dirichlet([3.0, 2.0, 0.8, 0.8])),
             again=float(generator.uniform(0.05, 0.7)),
@@ -77,9 +80,13 @@ def _grown(leaves: list[int], shape: Shape, generator: np.random.Generator) -> N
     if kind == "parallel" and len(leaves) > 12:
         kind = "sequence"
     parts = 2 if kind == "loop" else int(generator.integers(2, 6))
-    cuts = np.sort(generator.choice(len(leaves) - 1, size=min(parts, len(leaves)) - 1, replace=False))
+    cuts = np.sort(
+        generator.choice(len(leaves) - 1, size=min(parts, len(leaves)) - 1, replace=False)
+    )
     pieces = np.split(np.array(leaves), cuts + 1)
-    node = Node(kind, children=[_grown([int(x) for x in piece], shape, generator) for piece in pieces])
+    node = Node(
+        kind, children=[_grown([int(x) for x in piece], shape, generator) for piece in pieces]
+    )
     if kind == "choice":
         if generator.random() < 0.5:
             node.children.append(Node("silent"))
@@ -150,7 +157,9 @@ def generated_log(seed: int, cases: int) -> Variants:
         shape = Shape.random(generator)
         root = tree(shape, generator)
         owners = np.arange(cases)
-        types = generator.choice(shape.types, size=cases, p=generator.dirichlet(np.ones(shape.types)))
+        types = generator.choice(
+            shape.types, size=cases, p=generator.dirichlet(np.ones(shape.types))
+        )
         few = played(root, owners[:200], types[:200], generator)
         if not 2 <= len(few[0]) / 200 <= 60:
             continue

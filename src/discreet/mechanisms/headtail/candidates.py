@@ -163,11 +163,11 @@ def recombined(
     return mixed(clear, chain.sample(longest, samples, generator))
 
 
-def mixed(some: Variants, others: Variants) -> Variants:
-    """Both, with equal weight."""
-    scale = max(some.cases, 1) / max(others.cases, 1)
+def mixed(some: Variants, others: Variants, share: float = 0.5) -> Variants:
+    """Both, `share` of the weight on the first ones."""
+    scale = 1000 * (1 - share) / share * max(some.cases, 1) / max(others.cases, 1)
     return Variants.from_counts(
-        [*((s, 10 * c) for s, c in some), *((s, round(10 * c * scale)) for s, c in others)]
+        [*((s, 1000 * c) for s, c in some), *((s, round(scale * c) + 1) for s, c in others)]
     )
 
 

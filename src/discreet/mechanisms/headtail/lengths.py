@@ -30,12 +30,11 @@ class Lengths:
     deviation: float
 
     @classmethod
-    def of(cls, cases: Variants, epsilon: float, source: Randomness) -> Lengths:
-        """ε-DP: a case is in one bucket."""
+    def of(cls, cases: Variants, noise: CountNoise, rng: Randomness) -> Lengths:
+        """As private as noise for a sensitivity of 1 is: a case is in one bucket."""
         counts = np.zeros(BUCKETS, dtype=np.int64)
         np.add.at(counts, _bucket(cases.lengths), cases.counts)
-        noise = CountNoise.laplace(1, epsilon)
-        return cls(counts + noise.draw(BUCKETS, source), noise.deviation)
+        return cls(noise.added(counts, rng), noise.deviation)
 
     @property
     def total(self) -> Estimate:

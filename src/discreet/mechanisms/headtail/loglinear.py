@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,17 +24,14 @@ import numpy as np
 from discreet.log.follows import pairs
 from discreet.log.variants import Ints, Variants
 from discreet.mechanisms.headtail.candidates import PHASES, Floats, Integers, Walker, phases
-from discreet.privacy.noise import discrete_gaussian
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Gaussian
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 STEPS = 20
 """Gradient steps on hidden cases."""
-
-WARM_STEPS = 20
-"""Gradient steps on the head, which is released and costs nothing."""
 
 MOMENTUM = 0.9
 
@@ -58,10 +54,10 @@ LONGEST = 1024
 SHARPEN = 1.4
 """Exponent of the probabilities: likely sequences make better candidates than typical ones."""
 
-MANY, BUSY = 100_000, 10_000_000
-"""Weights, and events times activities, that are too many to learn in time."""
+MOST_WEIGHTS, MOST_WORK = 100_000, 10_000_000
+"""Weights, and events times activities, that are learned in time."""
 
-LEAST = 1.0
+LEAST_CLEAR = 1.0
 """The model is worth learning if the cases stand out so much from the noise of its weights."""
 
 RANGE = 16 * ONCE * FINE
@@ -76,11 +72,15 @@ def weights_of(labels: int) -> int:
     return (3 * labels + 3 + PHASES) * (labels + 1)
 
 
+def standing_out(labels: int, cases: float, rho: float) -> float:
+    """By how many deviations so many cases stand out from the noise of the weights."""
+    return max(cases, 0.0) * math.sqrt(2 * rho / weights_of(labels))
+
+
 def learnable(labels: int, cases: float, length: float, rho: float) -> bool:
     """Whether so many cases tell enough about the weights at this cost, and in time."""
-    weights = weights_of(labels)
-    clear = max(cases, 0.0) * math.sqrt(2 * rho / weights)
-    return clear > LEAST and weights <= MANY and cases * length * (labels + 1) <= BUSY
+    clear = standing_out(labels, cases, rho) > LEAST_CLEAR
+    return clear and weights_of(labels) <= MOST_WEIGHTS and cases * length * labels <= MOST_WORK
 
 
 @dataclass(frozen=True)
@@ -191,37 +191,20 @@ def _seen(last: Ints, owner: Ints, mark: int) -> tuple[Integers, Integers]:
 def trained(
     cases: Variants,
     cases_about: float,
-    rho: float,
-    source: Randomness,
-    begin: Floats | None = None,
+    step: Gaussian,
+    rng: Randomness,
 ) -> LogLinear:
-    """A model of these cases; ρ-zCDP. `cases_about` and `begin` are released numbers."""
+    """A model of these cases, which costs `step`; `cases_about` is a released number."""
     examples = Examples.of(cases)
     labels = len(cases.activities)
-    weights = np.zeros((3 * labels + 3 + PHASES, labels + 1)) if begin is None else begin
+    weights = np.zeros((3 * labels + 3 + PHASES, labels + 1))
     speed, mean = np.zeros_like(weights), np.zeros_like(weights)
-    variance = Fraction(CLIP**2 * STEPS) / (2 * Fraction(rho))
-    for step in range(STEPS):
+    noise = step.noise(CLIP**2 * STEPS)
+    for turn in range(STEPS):
         whole = np.rint(weights * FINE).astype(np.int64)
-        noise = discrete_gaussian(variance, weights.size, source).reshape(weights.shape)
-        total = examples.clipped_sum(whole, cases.counts) + noise
+        total = noise.added(examples.clipped_sum(whole, cases.counts), rng)
         speed = MOMENTUM * speed + total / (CLIP * max(cases_about, 1.0))
         weights = np.clip(weights + speed, -RANGE, RANGE)
-        if 2 * step >= STEPS:
+        if 2 * turn >= STEPS:
             mean += weights / math.ceil(STEPS / 2)
     return LogLinear(cases.activities, mean)
-
-
-def fitted(released: Variants) -> Floats:
-    """Weights of a model of sequences that are released already, each counted once: no noise."""
-    examples = Examples.of(released)
-    labels = len(released.activities)
-    weights = np.zeros((3 * labels + 3 + PHASES, labels + 1))
-    speed = np.zeros_like(weights)
-    once = np.ones(len(released), dtype=np.int64)
-    for _ in range(WARM_STEPS):
-        whole = np.rint(weights * FINE).astype(np.int64)
-        total = examples.clipped_sum(whole, once)
-        speed = MOMENTUM * speed + total / (CLIP * len(released))
-        weights = np.clip(weights + speed, -RANGE, RANGE)
-    return weights

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.headtail.prediction import head_is_better
+from discreet.mechanisms.headtail.spending import spending
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.mechanisms.parameters import ParameterError, parameter
@@ -22,29 +23,17 @@ from discreet.mechanisms.parts.alphabet import (
     outside_advice,
     projected,
 )
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
-from discreet.privacy.noise import discrete_laplace
-from discreet.privacy.partition import LARGEST_EPSILON, select
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.reserved import ReservedSelection
-from discreet.privacy.steps import Laplace, Proved, Sequential, Statement, Step
+from discreet.privacy.steps import Gaussian, Selecting, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
-LOOK, LEAST_LOOK, MOST_LOOK = 0.04, 0.01, 0.065
-"""Share of epsilon for the first look: how much of the log a head would cover; and what it is worth
-at least, up to the last share: with less it says nothing about a thousand cases."""
-
 LEAST_EPSILON, LEAST_DELTA = 1e-5, 1e-100
 """Budgets of a case below which there is nothing but noise."""
-
-RESERVE = 0.6
-"""Part of epsilon that the cases keep which the head does not show."""
-
-WAY = None
-HEAD_DELTA = 0.8
-"""Part of delta for the head; the rest is for n-grams, should the head be empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,16 +122,7 @@ class HeadTail(Mechanism):
             )
 
     def _spending(self, budget: Budget) -> Step:
-        look = budget.share(self._look_share, 0).epsilon
-        rest = budget.share(1 - self._look_share, 1)
-        jointly = "jointly: a case is shown or hidden, and pays for one of the two"
-        return Sequential(
-            "release",
-            (
-                Laplace("first look", look),
-                Proved("head and tail", rest.epsilon, rest.delta, jointly),
-            ),
-        )
+        return spending(budget)
 
     def _statement(self, asked: Budget) -> Statement:
         status, conditions = (
@@ -156,25 +136,6 @@ class HeadTail(Mechanism):
             conditions=conditions,
         )
 
-    @property
-    def _look_share(self) -> float:
-        return max(LOOK, min(LEAST_LOOK / self.case_budget.epsilon, MOST_LOOK))
-
-    @cached_property
-    def _budgets(self) -> tuple[float, Budget]:
-        """What the look costs, and what is left for head and tail."""
-        usable = min(self.case_budget.epsilon, LARGEST_EPSILON)
-        budget = Budget(usable, self.case_budget.delta)
-        look = self._look_share
-        return budget.share(look, 0).epsilon, budget.share(1 - look, 1)
-
-    @cached_property
-    def _selection(self) -> ReservedSelection | None:
-        _, rest = self._budgets
-        if rest.delta == 0:
-            return None
-        return ReservedSelection(rest.epsilon, rest.delta * HEAD_DELTA, rest.epsilon * RESERVE)
-
     def _notes(self) -> tuple[str, ...]:
         return ("some sequences are invented: they stand for cases that were too rare to show",)
 
@@ -182,28 +143,35 @@ class HeadTail(Mechanism):
         """Warnings for the holder of the log; see the base class."""
         return super().advice(log) + outside_advice(log.variants, self.alphabet)
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         cases = log.variants
         if self.alphabet is not None:
             cases = projected(cases, labels_of(self.alphabet, cases))
-        cost, rest = self._budgets
-        high, low = self._look(cases, cost, source)
-        deviation = math.sqrt(2) / cost
-        about = Estimate(high + low, math.sqrt(2) * deviation)
-        tail = Tail(rest, self.alphabet is not None, self.clear_model)
-        if self._selection is None or WAY=="model":
-            return tail.release(Variants.empty(cases.activities), cases, about, source)
-        shown, counts = select(self._selection, cases.counts, source)
+        frequent, rare, probe = self._probed(cases, rng)
+        about = Estimate(frequent + rare, math.sqrt(2) * probe.deviation)
+        steps, public = self._spending(self.case_budget), self.alphabet is not None
+        if not self.delta or not self._head_is_better(frequent, rare, probe):
+            tail = Tail(steps, "no head", public, self.clear_model)
+            return tail.release(Variants.empty(cases.activities), cases, about, rng)
+        selecting = self.step("head", Selecting)
+        shown, counts = selecting.select(cases.counts, rng)
         head = cases.take(shown, counts)
         hidden = cases.take(np.setdiff1d(np.arange(len(cases)), shown))
-        noise = self._selection.deviation * math.sqrt(len(shown))
+        selection = selecting.selection
+        own = selection.deviation if isinstance(selection, ReservedSelection) else 0.0
+        noise = own * math.sqrt(len(shown))
         about = Estimate(about.value - head.cases, math.hypot(about.deviation, noise))
-        tail = Tail(rest.share(RESERVE, 1 - HEAD_DELTA), self.alphabet is not None, self.clear_model)
-        return tail.release(head, hidden, about, source)
+        tail = Tail(steps, "hidden", public, self.clear_model)
+        return tail.release(head, hidden, about, rng)
 
-    def _look(self, cases: Variants, epsilon: float, source: Randomness) -> tuple[int, int]:
+    def _head_is_better(self, frequent: int, rare: int, probe: CountNoise) -> bool:
+        model = self.step("no head: what follows", Gaussian)
+        return head_is_better(frequent, rare, probe, float(model.rho))
+
+    def _probed(self, cases: Variants, rng: Randomness) -> tuple[int, int, CountNoise]:
         """Noisy numbers of cases beyond half the selection's threshold, and up to it."""
-        half = self._selection.threshold // 2 if self._selection else 0
+        half = self.step("head", Selecting).selection.threshold // 2 if self.delta else 0
         beyond = int(np.maximum(cases.counts - half, 0).sum())
-        noise = discrete_laplace(1 / epsilon, 2, source)
-        return beyond + int(noise[0]), cases.cases - beyond + int(noise[1])
+        noise = self.noise("coverage probe")
+        frequent, rare = noise.added(np.array([beyond, cases.cases - beyond]), rng)
+        return int(frequent), int(rare), noise

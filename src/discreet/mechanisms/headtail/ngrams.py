@@ -17,7 +17,7 @@ from discreet.mechanisms.headtail.candidates import (
     context,
     located,
 )
-from discreet.mechanisms.headtail.tables import TableNoise, standing_out
+from discreet.mechanisms.headtail.tables import Tables
 from discreet.mechanisms.parts.contributions import Contributions
 from discreet.privacy.randomness import Randomness
 
@@ -43,30 +43,28 @@ SHARPEN = 1.35
 """Exponent of the probabilities: likely sequences make better candidates than typical ones."""
 
 
-def reach(noise: TableNoise, labels: int, cases: float, length: float) -> float:
+def reach(tables: Tables, labels: int, cases: float, length: float) -> float:
     """By how many deviations of the noise the average activity stands out."""
-    return max(cases, 0.0) * length * max(standing_out(noise.budget, length)) / (labels + 1)
+    return max(cases, 0.0) * length * tables.standing_out(length) / (labels + 1)
 
 
 def learned(
     cases: Variants,
     overall: Floats,
-    noise: TableNoise,
-    share: float,
+    tables: Tables,
     reached: float,
-    source: Randomness,
+    rng: Randomness,
 ) -> Chain:
     """A chain of noisy counts of what follows which context, each smoothed by the less precise.
 
-    `share` is what all of it takes of the budget, `overall` how likely each activity, and the
-    end, is anywhere, and `reached` by how much activities stand out: the more they do, the more
-    precise the contexts.
+    `overall` is how likely each activity, and the end, is anywhere, and `reached` by how much
+    activities stand out: the more they do, the more precise the contexts.
     """
     mark = len(cases.activities)
     base = mark + 1
     last, following, owner = pairs(cases)
     steps = np.arange(len(owner)) - np.searchsorted(owner, owner)
-    shares = [share * part for part in LEVELS[sum(reached > least for least in REACH)]]
+    shares = LEVELS[sum(reached > least for least in REACH)]
     depth = len(shares)
     zero = FAINT_ZERO if depth == 1 and reached < FAINT * base else ZERO
     past = [np.where(steps >= back, np.roll(last, back), mark) for back in range(max(depth - 1, 1))]
@@ -74,15 +72,15 @@ def learned(
     shorter: Floats = np.repeat((overall / overall.sum())[None], base, axis=0)
     levels: list[tuple[Integers, Floats]] = []
     for level in range(depth):
-        drawn = noise.of(shares[level])
-        deviation = drawn.deviation
+        noise = tables.part(shares[level])
+        deviation = noise.deviation
         place, known = located(contexts, context(level, base, steps, past))
         table = Contributions.of(
             owner[known], place[known] * base + following[known], len(contexts) * base
         )
-        counts = table.noisy_counts(
-            cases.counts, noise.bound, noise.norm, drawn, source
-        ).reshape(-1, base)
+        counts = table.noisy_counts(cases.counts, tables.bound, tables.norm, noise, rng).reshape(
+            -1, base
+        )
         weights = np.where(counts > zero * deviation, counts, 0)
         weights += SMOOTH[min(level, 1)] * deviation * shorter
         weights = (weights / weights.sum(axis=1, keepdims=True)) ** SHARPEN

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.headtail.candidates import Floats
 from discreet.mechanisms.parts.contributions import Contributions, Norm
 from discreet.privacy.count_noise import CountNoise
-from discreet.privacy.accounting import zcdp_rho
-from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Gaussian, Laplace, Step
 
 MOST_LABELS = 64
 """Activities of a case that may be found through it, if the alphabet is not public."""
-
-UNSEEN_DELTA = 0.2
-"""Part of delta for showing an activity that only one case has."""
 
 CLEAR_LABEL = 2.5
 """Deviations of the noise by which a public activity must stand out to be used."""
@@ -29,79 +24,77 @@ CLEAR_LABEL = 2.5
 FEWEST_LABELS = 3
 """Public activities that are used whatever the noise, the most frequent ones."""
 
-TYPICAL_SHARE = 0.2
-"""Share of a table by which the kind of noise is chosen."""
-
 _DOWN = 1 - 2.0**-40
 
 
 @dataclass(frozen=True)
-class TableNoise:
-    """The budget of all tables of one release, which each take a share of.
+class Tables:
+    """The noise of counts of activities, and of what follows what.
 
-    `bound` limits what a case adds to a table, as a sum ("l1") or as a sum of squares ("l2").
-    Shares that add up to 1 spend `budget`: in zCDP for "l2", in ε for "l1".
+    `bound` limits what a case adds to a table: as a sum where the noise is Laplace, as a sum of
+    squares where it is Gaussian.
     """
 
-    budget: Budget
-    norm: Norm
+    activities: Laplace | Gaussian
+    following: Laplace | Gaussian
     bound: int
 
     @classmethod
-    def suited(cls, budget: Budget, length: float) -> TableNoise:
-        """Gaussian or Laplace noise, whichever hides less of a step of a case of this length."""
-        gauss, laplace = standing_out(budget, length)
-        if gauss * math.sqrt(TYPICAL_SHARE) > laplace * TYPICAL_SHARE:
-            return cls(budget, "l2", max(1, round(length / 2 + 1)))
-        return cls(budget, "l1", max(1, round(length + 1)))
+    def of(cls, steps: Step, name: str, length: float) -> Tables:
+        """For cases of about this length, by the steps of a tail."""
+        leaves = [steps.named(f"{name}: activities"), steps.named(f"{name}: what follows")]
+        activities, following = (x for x in leaves if isinstance(x, Laplace | Gaussian))
+        bound = length + 1 if isinstance(following, Laplace) else length / 2 + 1
+        return cls(activities, following, max(1, round(bound)))
 
-    def of(self, share: float) -> CountNoise:
-        """The noise of a table that takes this share."""
-        if self.norm == "l1":
-            return CountNoise.laplace(self.bound, self.budget.epsilon * share * _DOWN)
-        return CountNoise.gaussian(self.bound, self.rho(share))
+    @property
+    def norm(self) -> Norm:
+        """What is bounded."""
+        return "l1" if isinstance(self.following, Laplace) else "l2"
 
-    def rho(self, share: float) -> float:
-        """A share in zCDP."""
-        return rho_of(self.budget) * share * _DOWN
+    @property
+    def naming(self) -> CountNoise:
+        """The noise of the activities' counts."""
+        return self.activities.noise(self.bound)
 
-    def unseen_threshold(self, share: float) -> float:
-        """A count that activities of a single case pass with probability UNSEEN_DELTA · δ at most.
+    def part(self, share: float) -> CountNoise:
+        """The noise of a table that takes this share of what is meant for contexts."""
+        return self.following.noise(Fraction(self.bound) / Fraction(share * _DOWN))
 
-        Such an activity has a count of at most `bound` (l1) or its root (l2), and a case has at
-        most MOST_LABELS of them. Discrete Gaussian noise reaches x no more likely than the
-        continuous one reaches a step of the grid less; discrete Laplace noise with e^(−x/scale) at
-        most.
+    @property
+    def rho(self) -> float:
+        """What contexts may cost in zCDP."""
+        return float(self.following.rho or 0.0)
+
+    def standing_out(self, length: float) -> float:
+        """What one step of a case of some length weighs against the noise."""
+        if isinstance(self.following, Laplace):
+            return self.following.epsilon / (math.sqrt(2) * length)
+        return math.sqrt(2 * self.rho / length)
+
+    @property
+    def unseen_threshold(self) -> float:
+        """A count that activities of a single case pass with no more than their exception.
+
+        Such an activity has a count of at most the root of `bound`, and a case has at most
+        MOST_LABELS of them. Discrete Gaussian noise reaches x no more likely than the continuous
+        one reaches a step of the grid less.
         """
-        chance = self.budget.delta * (1 - self.budget.delta) * UNSEEN_DELTA / MOST_LABELS
-        noise = self.of(share)
-        if self.norm == "l1":
-            return (self.bound + 1 - float(noise.size) * math.log(chance)) * (1 + 1e-6)
-        spread = -NormalDist().inv_cdf(chance) * noise.deviation
+        delta = self.activities.exception
+        chance = delta * (1 - delta) / MOST_LABELS
+        spread = -NormalDist().inv_cdf(chance) * self.naming.deviation
         return (math.sqrt(self.bound) + 1 + spread) * (1 + 1e-6)
 
 
-@lru_cache(maxsize=64)
-def rho_of(budget: Budget) -> float:
-    """What tables may cost together in zCDP."""
-    return zcdp_rho(budget.epsilon, budget.delta * (1 - UNSEEN_DELTA))
-
-
-def standing_out(budget: Budget, length: float) -> tuple[float, float]:
-    """What one step of a case of some length weighs against Gaussian and against Laplace noise."""
-    gauss = math.sqrt(2 * rho_of(budget) / length) if budget.delta else 0.0
-    return gauss, budget.epsilon / (math.sqrt(2) * length)
-
-
 def found_activities(
-    cases: Variants, public: bool, noise: TableNoise, share: float, source: Randomness
+    cases: Variants, public: bool, tables: Tables, rng: Randomness
 ) -> dict[str, float]:
     """Activities that may be named, with the noisy number of cases that have them.
 
     Those whose noisy count passes a threshold: without a public alphabet one that hides single
-    cases, with one the count that tells them from noise, if that is lower. Then only activities
-    that some case counts towards may pass at all: a case with more than MOST_LABELS activities of
-    its own adds no further chances.
+    cases, with one the count that tells them from noise, if that is lower. Without one only
+    activities that some case counts towards may pass at all, and a case with more than
+    MOST_LABELS activities of its own adds no further chances.
     """
     owner = np.repeat(np.arange(len(cases)), cases.lengths)
     given = Contributions.of(owner, cases.codes, len(cases.activities))
@@ -110,21 +103,16 @@ def found_activities(
     given = Contributions(
         given.owner[few], given.key[few], np.ones(few.sum(), np.int64), given.size
     )
-    shown = given.noisy_counts(cases.counts, noise.bound, noise.norm, noise.of(share), source)
-    passed = _passed(shown, given, public, noise, share)
+    noise = tables.naming
+    shown = given.noisy_counts(cases.counts, tables.bound, tables.norm, noise, rng)
+    if public:
+        threshold = CLEAR_LABEL * noise.deviation
+        if tables.activities.exception:
+            threshold = min(threshold, tables.unseen_threshold)
+        passed = shown > threshold
+        passed[np.argsort(-shown, kind="stable")[:FEWEST_LABELS]] = True
+    else:
+        passed = np.zeros(given.size, dtype=bool)
+        passed[given.key] = True
+        passed &= shown > tables.unseen_threshold
     return {cases.activities[i]: float(shown[i]) for i in np.flatnonzero(passed)}
-
-
-def _passed(
-    shown: Floats, given: Contributions, public: bool, noise: TableNoise, share: float
-) -> Floats:
-    if not public:
-        eligible = np.zeros(given.size, dtype=bool)
-        eligible[given.key] = True
-        return eligible & (shown > noise.unseen_threshold(share))
-    threshold = CLEAR_LABEL * noise.of(share).deviation
-    if noise.budget.delta:
-        threshold = min(threshold, noise.unseen_threshold(share))
-    passed = shown > threshold
-    passed[np.argsort(-shown, kind="stable")[:FEWEST_LABELS]] = True
-    return passed

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.log.variants import Variants
-from discreet.privacy.noise import discrete_laplace
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.utility.similarity import edit_distances
 
@@ -30,11 +30,11 @@ def nearest(cases: Variants, support: Variants) -> Integers:
     return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
 
-def noisy_votes(cases: Variants, support: Variants, epsilon: float, source: Randomness) -> Integers:
-    """The votes with discrete Laplace noise: ε-DP, since a case changes one cell by one."""
+def noisy_votes(cases: Variants, support: Variants, noise: CountNoise, rng: Randomness) -> Integers:
+    """The votes with noise for a sensitivity of 1: a case changes one cell by one."""
     votes = np.zeros(len(support), dtype=np.int64)
     np.add.at(votes, nearest(cases, support), cases.counts)
-    return votes + discrete_laplace(1 / epsilon, len(support), source)
+    return noise.added(votes, rng)
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,19 @@ def expected_votes(noisy: Integers, predicted: Floats, scale: float) -> Floats:
     chances = likely * share
     found: Floats = mean * (chances @ RATIOS) / chances.sum(axis=1)
     return found
+
+
+def weighed(noisy: Integers, predicted: Floats, scale: float, total: float) -> Floats:
+    """Weights of this total: the mean of two estimates that err in different ways.
+
+    The nearest point of the simplex trusts the noisy votes alone, empirical Bayes the predicted
+    ones too.
+    """
+    nearest_point = onto_simplex(noisy.astype(np.float64), total)
+    if total <= 0:
+        return nearest_point
+    expected = expected_votes(noisy, predicted * (total / predicted.sum()), scale)
+    return (nearest_point + expected * (total / max(expected.sum(), 1e-9))) / 2
 
 
 def onto_simplex(noisy: Floats, total: float) -> Floats:
