@@ -22,9 +22,9 @@ class Similarity:
 
 def edit_distances(left: Variants, right: Variants, *, relative: bool = True) -> Floats:
     """Levenshtein distance of every pair of sequences, over the longer length if relative."""
-    words, others = _words(left, right)
+    spelled, others = words(left, right)
     everything = np.arange(len(left)), np.arange(len(right))
-    return _distances(left, right, words, others, relative, *everything)
+    return _distances(left, right, spelled, others, relative, *everything)
 
 
 def relative_log_similarity(left: Variants, right: Variants) -> float:
@@ -56,8 +56,8 @@ def log_similarity(
     shared = 0
     if match_equal:
         shared = leave_equal(left, right, source, target)
-    words, others = _words(left, right)
-    costs = partial(_distances, left, right, words, others, True)
+    spelled, others = words(left, right)
+    costs = partial(_distances, left, right, spelled, others, True)
     found = transport(source, target, costs, limit=limit)
     return Similarity(1 - found.cost / total, found.exact and shared == 0)
 
@@ -86,7 +86,7 @@ def _common_total(left: Variants, right: Variants) -> tuple[Integers, Integers]:
     return source, target
 
 
-def _words(left: Variants, right: Variants) -> tuple[list[str], list[str]]:
+def words(left: Variants, right: Variants) -> tuple[list[str], list[str]]:
     """Each sequence as a string over one common alphabet, one letter per activity."""
     labels = sorted(set(left.activities) | set(right.activities))
     first = 0 if len(labels) <= 256 else 0x10000  # one byte per letter is faster
@@ -104,7 +104,7 @@ def _words(left: Variants, right: Variants) -> tuple[list[str], list[str]]:
 def _distances(
     left: Variants,
     right: Variants,
-    words: list[str],
+    spelled: list[str],
     others: list[str],
     relative: bool,
     rows: Integers,
@@ -114,7 +114,7 @@ def _distances(
     from rapidfuzz.process import cdist
 
     distances = cdist(
-        [words[i] for i in rows],
+        [spelled[i] for i in rows],
         [others[j] for j in columns],
         scorer=Levenshtein.distance,
         dtype=np.int32,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.language import Language
+from discreet.mechanisms.headtail.nearness import joined
 from discreet.models.inductive import inductive_miner
 
 Floats = npt.NDArray[np.float64]
@@ -165,10 +166,15 @@ def recombined(
 
 def mixed(some: Variants, others: Variants, share: float = 0.5) -> Variants:
     """Both, `share` of the weight on the first ones."""
-    scale = 1000 * (1 - share) / share * max(some.cases, 1) / max(others.cases, 1)
-    return Variants.from_counts(
-        [*((s, 1000 * c) for s, c in some), *((s, round(scale * c) + 1) for s, c in others)]
-    )
+    parts = [(some, share), (others, 1 - share)]
+    return joined(
+        *(
+            log.take(
+                np.arange(len(log)), np.rint(1e6 * weight * log.counts / max(log.cases, 1)) + 1
+            )
+            for log, weight in parts
+        )
+    )[0]
 
 
 def enough(cases: float) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.log.variants import Variants
-from discreet.utility.similarity import edit_distances
+from discreet.mechanisms.headtail.nearness import distances
 
 POOL = 2000
 """Candidates that are compared with each other, the most frequent ones."""
@@ -42,10 +42,10 @@ def central(candidates: Variants, head: Variants, cases: float, deviation: float
     often = np.sort(np.argsort(-candidates.counts, kind="stable")[:compared])
     pool = candidates.take(often)
     weight = (pool.counts * (max(cases, 1.0) / max(pool.cases, 1))).astype(np.float32)
-    apart = edit_distances(pool, pool).astype(np.float32)
+    apart = distances(pool, pool)
     left = np.ones(len(pool), dtype=np.float32)
     if len(head):
-        left = edit_distances(pool, head).min(axis=1).astype(np.float32)
+        left = distances(pool, head).min(axis=1)
     return pool.take(np.array(_greedy(apart, weight, left, DROWNED * deviation), dtype=np.int64))
 
 
@@ -55,9 +55,8 @@ def _greedy(
     left: npt.NDArray[np.float32],
     least_mass: float,
 ) -> list[int]:
-    bounds = [
-        (-float(np.maximum(left - row, 0) @ weight), place) for place, row in enumerate(apart)
-    ]
+    gains = np.maximum(left - apart, 0) @ weight
+    bounds = [(-float(gain), place) for place, gain in enumerate(gains)]
     heapq.heapify(bounds)
     chosen: list[int] = []
     while bounds and len(chosen) < CELLS:

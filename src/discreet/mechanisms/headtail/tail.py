@@ -11,11 +11,12 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.candidates import Walker, enough, mixed, recombined
 from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.loglinear import learnable, standing_out, trained
+from discreet.mechanisms.headtail.nearness import joined, nearest
 from discreet.mechanisms.headtail.ngrams import learned, reach
 from discreet.mechanisms.headtail.pruning import pruned
 from discreet.mechanisms.headtail.support import central
 from discreet.mechanisms.headtail.tables import Tables, found_activities
-from discreet.mechanisms.headtail.votes import Estimate, nearest, noisy_votes, weighed, whole
+from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, weighed, whole
 from discreet.mechanisms.parts.alphabet import projected
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
@@ -24,6 +25,10 @@ from discreet.privacy.steps import Gaussian, Step, noise_of
 WORTH_LEARNING = 5.0
 """A model of the hidden cases is learned beside a head that covers all if they stand out so much
 from the noise of its weights; beside one that covers less, in proportion."""
+
+MOST_VOTED = 1000
+"""Variants of the head that hidden cases may vote for, the most frequent ones: what is rare among
+so many stands for few, and votes take time."""
 
 UNDISCLOSED = "(undisclosed)"
 """The one event of cases of which not a single activity could be found privately."""
@@ -128,18 +133,21 @@ class Tail:
         """Head and central candidates, each with its noisy votes on top of the head's counts."""
         noise = self._noise(step)
         chosen = central(candidates, head, about.value, noise.deviation)
-        shown = head.to_dict()
-        support = Variants.from_counts([*shown.items(), *((s, 1) for s, _ in chosen)])
-        votes = noisy_votes(hidden, support, noise, rng)
-        counted = Estimate(float(votes.sum()), noise.deviation * math.sqrt(len(support)))
+        support, (shown, added) = joined(head, chosen)
+        often = np.argsort(-head.counts, kind="stable")[:MOST_VOTED]
+        open_to_votes = np.union1d(shown[often], added)
+        ballot = support.take(open_to_votes)
+        votes = noisy_votes(hidden, ballot, noise, rng)
+        counted = Estimate(float(votes.sum()), noise.deviation * math.sqrt(len(ballot)))
         total = max(about.combined(counted).value, 0.0)
-        near = nearest(candidates, support)
-        predicted = np.bincount(near, weights=candidates.counts, minlength=len(support))
-        mass = weighed(votes, predicted, float(noise.size), total)
-        own = np.array([shown.get(sequence, 0) for sequence, _ in support], dtype=np.float64)
-        counts = whole(mass + own)
+        near = nearest(candidates, ballot)
+        predicted = np.bincount(near, weights=candidates.counts, minlength=len(ballot))
+        mass = np.zeros(len(support))
+        mass[shown] = head.counts
+        mass[open_to_votes] += weighed(votes, predicted, float(noise.size), total)
+        counts = whole(mass)
         if not counts.any():
-            counts[int(np.argmax(votes))] = 1
+            counts[open_to_votes[int(np.argmax(votes))]] = 1
         present = np.flatnonzero(counts > 0)
         release = support.take(present, counts[present]).trimmed()
         return pruned(release, head) if self.clear_model else release

@@ -8,26 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.log.variants import Variants
+from discreet.mechanisms.headtail.nearness import nearest
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
-from discreet.utility.similarity import edit_distances
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-
-BLOCK = 4_000_000
-"""Distances held in memory at a time."""
-
-
-def nearest(cases: Variants, support: Variants) -> Integers:
-    """For each variant the nearest element of the support, the first where several are.
-
-    A rule that reads one case and the support only: what a vote may depend on.
-    """
-    rows = max(1, BLOCK // len(support))
-    blocks = [np.arange(a, min(a + rows, len(cases))) for a in range(0, len(cases), rows)]
-    found = [edit_distances(cases.take(block), support).argmin(axis=1) for block in blocks]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
 
 def noisy_votes(cases: Variants, support: Variants, noise: CountNoise, rng: Randomness) -> Integers:
