@@ -17,23 +17,23 @@ from discreet.models.inductive import inductive_miner
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-SAMPLES = 4000
+MOST_SAMPLES = 4000
 """Sequences that are sampled at most."""
 
 PHASES = 9
 """Phases of a case."""
 
-ALONE = 1.0
+UNSEEN_STEPS = 1.0
 """Weight of all the steps out of an activity that no released variant takes, over the number of
 variants: with a small head more has to be guessed."""
 
-CLEAR = 40
+ENOUGH_CLEAR = 40
 """So many sequences within the model of the head are enough to choose from."""
 
-OFTEN = 500
+MODELLED_HEAD = 500
 """Variants of the head that make its model, the most frequent ones."""
 
-UNLIKELY = 1e-9
+UNKNOWN_STEP = 1e-9
 """Weight of a step that a language allows and the chain does not know."""
 
 
@@ -84,7 +84,7 @@ class Walker(ABC):
         for step in range(max_length + 1):
             weights = self.chances(sequences[running, : step + 1])
             if within is not None:
-                weights = (weights + UNLIKELY) * within.allowed(states)
+                weights = (weights + UNKNOWN_STEP) * within.allowed(states)
             if step == 0:
                 weights[:, mark] = 0
             reach = np.cumsum(weights, axis=1)
@@ -150,16 +150,16 @@ def recombined(
     """
     source, target, _ = pairs(head)
     size = len(head.activities) + 1
-    weights = np.full((size, size), ALONE / (size * len(head)))
+    weights = np.full((size, size), UNSEEN_STEPS / (size * len(head)))
     np.add.at(weights, (source, target), 1.0)
     chain = Chain(head.activities, [(np.arange(size), weights)])
     longest = 2 * int(head.lengths.max())
     if not clear_model:
         return chain.sample(longest, samples, generator)
-    often = np.sort(np.argsort(-head.counts, kind="stable")[:OFTEN])
+    often = np.sort(np.argsort(-head.counts, kind="stable")[:MODELLED_HEAD])
     language = Language(inductive_miner(head.take(often)), head.activities)
     clear = chain.sample(longest, samples, generator, language)
-    if len(clear) >= CLEAR:
+    if len(clear) >= ENOUGH_CLEAR:
         return clear
     return mixed(clear, chain.sample(longest, samples, generator))
 
@@ -179,4 +179,4 @@ def mixed(some: Variants, others: Variants, share: float = 0.5) -> Variants:
 
 def enough(cases: float) -> int:
     """How many samples are worth the time for so many cases."""
-    return int(min(max(20 * cases, 50), SAMPLES))
+    return int(min(max(10 * cases, 50), MOST_SAMPLES))

@@ -40,49 +40,54 @@ LEAST_EPSILON, LEAST_DELTA = 1e-5, 1e-100
 class HeadTail(Mechanism):
     """Frequent variants as they are, sequences that stand for the rest, and a vote on both.
 
-    1. *Look.* With t half the threshold of the selection, a public number: the noisy sums over
-       the variants of max(0, n − t) and of min(n, t).
-    2. *Head.* Unless n-grams alone are expected to come closer (`prediction.py`, which reads the
-       look only): variants by partition selection with a reserve (`privacy/reserved.py`).
-    3. *Candidates.* With a head: the noisy number of hidden cases, and recombinations of the head
-       within the model that it makes. Without one, or if it is empty: noisy lengths, activities
-       and n-grams of the cases, and samples of the chain they make; or, where longer n-grams
-       would drown in noise, samples of a log-linear model (`loglinear.py`).
+    1. *Coverage probe.* With t half the threshold of the selection, a public number: the noisy
+       sums over the variants of max(0, n − t) and of min(n, t).
+    2. *Head.* Unless the probe says that it would cover too little (`prediction.py`): variants by
+       partition selection with a reserve (`privacy/reserved.py`).
+    3. *Candidates.* Recombinations of the head; and samples of a model of the hidden cases, if
+       these stand out from its noise, or if there is no head. Learning takes the noisy number and
+       lengths of the cases, noisy counts of their activities, and noisy n-grams (`ngrams.py`) or
+       noisy gradients of a log-linear model (`loglinear.py`), which is better where longer
+       n-grams would drown in noise.
     4. *Support.* A few hundred central candidates by greedy k-median.
-    5. *Votes.* Every hidden case votes for the nearest element of head and support; the noisy
-       votes are brought to nonnegative numbers of the right sum.
-    6. *Tidying.* Sequences that blur the model which a reader would discover are replaced by the
-       nearest others (`tidy.py`).
+    5. *Nearest votes.* Every hidden case votes for the nearest element of head and support; the
+       noisy votes are brought to nonnegative numbers of the right sum.
+    6. *Model pruning*, only if a clear model is asked for: sequences that blur the model which a
+       reader would discover are replaced by the nearest others (`pruning.py`).
 
-    Neighbours: one case more or less. Proof of (ε, δ).
+    Neighbours: one case more or less. Proof of (ε, δ); `spending.py` has the steps.
 
-    Look. A case raises one of the two sums by one (the first if its variant had t cases or
+    Probe. A case raises one of the two sums by one (the first if its variant had t cases or
     more), so with discrete Laplace noise of scale 1/ε₀ they are ε₀-DP. The rest must be
-    (ε − ε₀, δ)-DP for every value of the look; then basic composition, which is valid
+    (ε − ε₀, δ)-DP for every answer of the probe; then basic composition, which is valid
     adaptively, gives (ε, δ).
 
     Without a head every case is hidden, and the tail below gets (ε₂, δ₂) = (ε − ε₀, δ). With a
-    head, ε₂ = .6(ε − ε₀) and δ₂ = .05δ: `ReservedSelection` proves that a selection at
-    (ε − ε₀, .95δ) followed by any (ε₂, δ₂)-DP reading of the hidden cases, chosen after the head
+    head, ε₂ = .7(ε − ε₀) and δ₂ = .2δ: `ReservedSelection` proves that a selection at
+    (ε − ε₀, .8δ) followed by any (ε₂, δ₂)-DP reading of the hidden cases, chosen after the head
     was seen, is (ε − ε₀, δ)-DP, because a case pays for being shown or for being hidden.
 
     Tail, (ε₂, δ₂)-DP on the hidden cases, by basic composition of
-    - the size or the histogram of lengths: a case changes one count by one; discrete Laplace;
-    - the votes, likewise: for a released support the nearest element depends on the case only,
-      ties going to the first;
-    - n-grams, if any. Tables of single activities, pairs, triples and quadruples; a case adds to
-      each a vector whose squared L2 norm is at most B, scaled and rounded down case by case
+    - their number and the histogram of their lengths: a case changes one count by one; discrete
+      Laplace;
+    - the votes, likewise: for a released list the nearest element depends on the case only, ties
+      going to the first;
+    - the model, if one is learned. A case adds to each table (of activities; of pairs, triples and
+      quadruples) a vector whose squared L2 norm is at most B, scaled and rounded down case by case
       (`Contributions`); B is chosen from the noisy lengths. Discrete Gaussian noise of variance
-      B/(2ρᵢ) makes table i ρᵢ-zCDP (Canonne, Kane, Steinke 2020), also if its contexts were
-      chosen by the noisy tables before it; Σρᵢ = ρ converts to (ε′, .8δ′). Without a public
-      alphabet an activity is named if its noisy count passes a threshold.
-      Activities that only one case has pass with probability at most .2δ′ altogether, and given
-      that none does the two outputs are as if they did not exist: .2δ′-approximate zCDP.
-      Activities that are not named are cut out of each case before the next table. In place of
-      the tables behind the first one a log-linear model may be learned, by gradient steps that
-      together are ρᵢ-zCDP for what these tables would cost (`loglinear.py` has the proof).
+      B/(2ρᵢ) makes table i ρᵢ-zCDP (Canonne, Kane, Steinke 2020), also if its contexts were chosen
+      by the noisy tables before it; Σρᵢ = ρ converts to (ε′, .8δ′). In place of the tables behind
+      the first one a log-linear model may be learned, by gradient steps that together are ρᵢ-zCDP
+      for what these tables would cost (`loglinear.py` has the proof). Without a public alphabet
+      an activity is named if the head has it or if its noisy count passes a threshold. Activities
+      that only one case has pass with probability at most .2δ′ altogether, and given that none
+      does the two outputs are as if they did not exist: .2δ′-approximate zCDP. Activities that
+      are not named are cut out of each case before the next table. Of a large log the model reads
+      a random sample: each case is kept or not by a coin of its own, so samples of neighbours,
+      with the same coins, are equal or neighbours.
     With δ = 0 there is no head, the alphabet is public and the tables have Laplace noise with an
-    L1 bound. Choice of mode, candidates, support, sums and tidying read released numbers only.
+    L1 bound. Choices of way and model, candidates, support, sums and pruning read released
+    numbers only.
 
     With a public alphabet every case is first mapped to that alphabet on its own, which keeps
     neighbours neighbours.
@@ -129,7 +134,7 @@ class HeadTail(Mechanism):
             ("proved", ()) if self.alphabet is None else alphabet_status(self.alphabet)
         )
         return Statement(
-            "A case is counted once at the first look. Then its variant is shown with a "
+            "A case is counted once by the coverage probe. Then its variant is shown with a "
             "noisy count, or the case is hidden and adds a bounded amount to noisy n-grams or "
             "gradients and one vote; it pays for one of the two only.",
             status=status,

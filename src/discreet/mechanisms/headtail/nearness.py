@@ -14,6 +14,9 @@ Integers = npt.NDArray[np.int64]
 BLOCK = 1_000_000
 """Distances held in memory at a time."""
 
+ALONE = 200_000
+"""Fewer distances are not worth a second thread."""
+
 
 def distances(some: Variants, others: Variants) -> Distances:
     """The relative edit distance of every pair: over the longer length, so between 0 and 1."""
@@ -55,7 +58,8 @@ def _distances(some: list[str], others: list[str]) -> Distances:
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
+    workers = 1 if len(some) * len(others) < ALONE else -1
     found: Distances = cdist(
-        some, others, scorer=Levenshtein.normalized_distance, dtype=np.float32, workers=-1
+        some, others, scorer=Levenshtein.normalized_distance, dtype=np.float32, workers=workers
     )
     return found

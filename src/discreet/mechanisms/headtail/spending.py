@@ -23,7 +23,7 @@ PROBE, LEAST_PROBE, MOST_PROBE = 0.04, 0.01, 0.065
 """Share of epsilon for the coverage probe; and what it is worth at least, up to the last share:
 with less it says nothing about a thousand cases."""
 
-RESERVE = 0.8
+RESERVE = 0.7
 """Part of epsilon that the cases keep which the head does not show."""
 
 HEAD_DELTA = 0.8
@@ -36,10 +36,10 @@ LENGTHS, LEAST_LENGTHS, MOST_LENGTHS = 0.05, 0.02, 0.2
 """Share of a tail's epsilon for the lengths of cases; and what they are worth at least, up to the
 last share: not to know how long cases are costs more than anything else."""
 
-VOTES = 0.35
+VOTES = 0.3
 """Share of a tail's epsilon for the votes if a model is learned."""
 
-ACTIVITIES = 0.15
+ACTIVITIES = 0.3
 """Share of a model's budget for the activities."""
 
 UNSEEN_DELTA = 0.2

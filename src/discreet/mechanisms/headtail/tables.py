@@ -116,3 +116,18 @@ def found_activities(
         passed[given.key] = True
         passed &= shown > tables.unseen_threshold
     return {cases.activities[i]: float(shown[i]) for i in np.flatnonzero(passed)}
+
+
+def thinned(cases: Variants, share: float, rng: Randomness) -> Variants:
+    """Each case kept with this probability, whatever the others: less to read of a large log.
+
+    Two neighbouring logs, with the same coins for the cases they share, give the same sample or
+    neighbouring ones; so what is private for the sample is as private for the cases.
+    """
+    if share >= 1:
+        return cases
+    owner = np.repeat(np.arange(len(cases)), cases.counts)
+    kept = owner[rng.words(len(owner)) < np.uint64(share * 2.0**64)]
+    counts = np.bincount(kept, minlength=len(cases))
+    present = np.flatnonzero(counts)
+    return cases.take(present, counts[present])

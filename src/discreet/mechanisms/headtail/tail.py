@@ -15,7 +15,7 @@ from discreet.mechanisms.headtail.nearness import joined, nearest
 from discreet.mechanisms.headtail.ngrams import learned, reach
 from discreet.mechanisms.headtail.pruning import pruned
 from discreet.mechanisms.headtail.support import central
-from discreet.mechanisms.headtail.tables import Tables, found_activities
+from discreet.mechanisms.headtail.tables import Tables, found_activities, thinned
 from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, weighed, whole
 from discreet.mechanisms.parts.alphabet import projected
 from discreet.privacy.count_noise import CountNoise
@@ -30,10 +30,11 @@ MOST_VOTED = 1000
 """Variants of the head that hidden cases may vote for, the most frequent ones: what is rare among
 so many stands for few, and votes take time."""
 
+MOST_EVENTS = 1_000_000
+"""Events that a model is learned from; of a larger log, those of a random sample of its cases."""
+
 UNDISCLOSED = "(undisclosed)"
 """The one event of cases of which not a single activity could be found privately."""
-
-MODEL = None
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,6 @@ class Tail:
 
     def _worth_learning(self, head: Variants, cases: float, covered: float) -> bool:
         """Whether the hidden cases would say more than recombinations of the head."""
-        if MODEL is not None:
-            return MODEL
         following = self.steps.find(f"{self.name}: what follows", Gaussian)
         labels = len(head.trimmed().activities)
         clear = standing_out(labels, cases, float(following.rho))
@@ -98,7 +97,8 @@ class Tail:
         """Samples of a model of the hidden cases, and what their lengths say of their number."""
         lengths = Lengths.of(cases, self._noise("lengths"), rng)
         about = about.combined(lengths.total)
-        size = max(about.value, 1.0)
+        share = min(1.0, MOST_EVENTS / (max(about.value, 1.0) * lengths.mean))
+        size, cases = share * max(about.value, 1.0), thinned(cases, share, rng)
         tables = Tables.of(self.steps, self.name, lengths.mean)
         counts = found_activities(cases, self.public, tables, rng)
         names = tuple(sorted({*counts, *head.trimmed().activities}))
@@ -141,7 +141,7 @@ class Tail:
         counted = Estimate(float(votes.sum()), noise.deviation * math.sqrt(len(ballot)))
         total = max(about.combined(counted).value, 0.0)
         near = nearest(candidates, ballot)
-        predicted = np.bincount(near, weights=candidates.counts, minlength=len(ballot))
+        predicted = np.bincount(near, candidates.counts.astype(np.float64), len(ballot))
         mass = np.zeros(len(support))
         mass[shown] = head.counts
         mass[open_to_votes] += weighed(votes, predicted, float(noise.size), total)

@@ -43,7 +43,7 @@ RATIOS = np.concatenate([[0.0], 2.0 ** np.arange(-6, 14.1, 0.4)])
 EVEN = 0.25
 """Part of the predicted votes that is spread evenly: predictions may be far off."""
 
-ROUNDS = 60
+ROUNDS = 40
 """Rounds in which the distribution of the ratios is fitted."""
 
 
@@ -57,10 +57,8 @@ def expected_votes(noisy: Integers, predicted: Floats, scale: float) -> Floats:
     likely = np.exp(-np.abs(noisy[:, None] - mean[:, None] * RATIOS) / scale) + 1e-30
     share = np.full(len(RATIOS), 1 / len(RATIOS))
     for _ in range(ROUNDS):
-        chances = likely * share
-        share = (chances / chances.sum(axis=1, keepdims=True)).mean(axis=0)
-    chances = likely * share
-    found: Floats = mean * (chances @ RATIOS) / chances.sum(axis=1)
+        share *= (1 / (likely @ share)) @ likely / len(likely)
+    found: Floats = mean * (likely @ (share * RATIOS)) / (likely @ share)
     return found
 
 
@@ -74,7 +72,8 @@ def weighed(noisy: Integers, predicted: Floats, scale: float, total: float) -> F
     if total <= 0:
         return nearest_point
     expected = expected_votes(noisy, predicted * (total / predicted.sum()), scale)
-    return (nearest_point + expected * (total / max(expected.sum(), 1e-9))) / 2
+    mean: Floats = (nearest_point + expected * (total / max(expected.sum(), 1e-9))) / 2
+    return mean
 
 
 def onto_simplex(noisy: Floats, total: float) -> Floats:
