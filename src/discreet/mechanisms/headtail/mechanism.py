@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.headtail.prediction import head_is_better
-from discreet.mechanisms.headtail.spending import spending
+from discreet.mechanisms.headtail.prediction import way
+from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD, head_noise, spending
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.mechanisms.parameters import ParameterError, parameter
@@ -23,10 +23,8 @@ from discreet.mechanisms.parts.alphabet import (
     outside_advice,
     projected,
 )
-from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.reserved import ReservedSelection
 from discreet.privacy.steps import Gaussian, Selecting, Statement, Step
 
 if TYPE_CHECKING:
@@ -63,9 +61,10 @@ class HeadTail(Mechanism):
     adaptively, gives (ε, δ).
 
     Without a head every case is hidden, and the tail below gets (ε₂, δ₂) = (ε − ε₀, δ). With a
-    head, ε₂ = .7(ε − ε₀) and δ₂ = .2δ: `ReservedSelection` proves that a selection at
-    (ε − ε₀, .8δ) followed by any (ε₂, δ₂)-DP reading of the hidden cases, chosen after the head
-    was seen, is (ε − ε₀, δ)-DP, because a case pays for being shown or for being hidden.
+    head, ε₂ is .6 or .85 of ε − ε₀, whichever the probe suggests, and δ₂ = .2δ.
+    `ReservedSelection` proves that a selection at (ε − ε₀, .8δ) followed by any (ε₂, δ₂)-DP
+    reading of the hidden cases, chosen after the head was seen, is (ε − ε₀, δ)-DP, because a case
+    pays for being shown or for being hidden.
 
     Tail, (ε₂, δ₂)-DP on the hidden cases, by basic composition of
     - their number and the histogram of their lengths: a case changes one count by one; discrete
@@ -152,31 +151,36 @@ class HeadTail(Mechanism):
         cases = log.variants
         if self.alphabet is not None:
             cases = projected(cases, labels_of(self.alphabet, cases))
-        frequent, rare, probe = self._probed(cases, rng)
-        about = Estimate(frequent + rare, math.sqrt(2) * probe.deviation)
-        steps, public = self._spending(self.case_budget), self.alphabet is not None
-        if not self.delta or not self._head_is_better(frequent, rare, probe):
-            tail = Tail(steps, "no head", public, self.clear_model)
+        about, chosen = self._probed(cases, rng)
+        tail = Tail(
+            self._spending(self.case_budget), chosen, self.alphabet is not None, self.clear_model
+        )
+        if chosen == NO_HEAD:
             return tail.release(Variants.empty(cases.activities), cases, about, rng)
-        selecting = self.step("head", Selecting)
+        selecting = self._selecting(chosen)
         shown, counts = selecting.select(cases.counts, rng)
         head = cases.take(shown, counts)
         hidden = cases.take(np.setdiff1d(np.arange(len(cases)), shown))
-        selection = selecting.selection
-        own = selection.deviation if isinstance(selection, ReservedSelection) else 0.0
-        noise = own * math.sqrt(len(shown))
+        noise = head_noise(selecting).deviation * math.sqrt(len(shown))
         about = Estimate(about.value - head.cases, math.hypot(about.deviation, noise))
-        tail = Tail(steps, "hidden", public, self.clear_model)
         return tail.release(head, hidden, about, rng)
 
-    def _head_is_better(self, frequent: int, rare: int, probe: CountNoise) -> bool:
-        model = self.step("no head: what follows", Gaussian)
-        return head_is_better(frequent, rare, probe, float(model.rho))
+    def _selecting(self, way: str) -> Selecting:
+        return self.step(f"{way}: head", Selecting)
 
-    def _probed(self, cases: Variants, rng: Randomness) -> tuple[int, int, CountNoise]:
-        """Noisy numbers of cases beyond half the selection's threshold, and up to it."""
-        half = self.step("head", Selecting).selection.threshold // 2 if self.delta else 0
+    def _probed(self, cases: Variants, rng: Randomness) -> tuple[Estimate, str]:
+        """The number of cases, and which way to go.
+
+        By noisy numbers of cases beyond half the selection's threshold, and up to it.
+        """
+        pure = self.delta == 0
+        half = 0 if pure else self._selecting(FEW_HIDDEN).selection.threshold // 2
         beyond = int(np.maximum(cases.counts - half, 0).sum())
         noise = self.noise("coverage probe")
-        frequent, rare = noise.added(np.array([beyond, cases.cases - beyond]), rng)
-        return int(frequent), int(rare), noise
+        noisy = noise.added(np.array([beyond, cases.cases - beyond]), rng)
+        frequent, rare = noisy.tolist()
+        about = Estimate(frequent + rare, math.sqrt(2) * noise.deviation)
+        if pure:
+            return about, NO_HEAD
+        model = self.step(f"{NO_HEAD}: what follows", Gaussian)
+        return about, way(frequent, rare, noise, float(model.rho))

@@ -1,18 +1,23 @@
-"""Whether a head is worth looking for, by two noisy numbers. Post-processing only."""
+"""Which way to go, by the two noisy numbers of the probe. Post-processing only."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from discreet.mechanisms.headtail.loglinear import standing_out
+from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
 from discreet.privacy.count_noise import CountNoise
 
 LEAST_COVERED = 0.4
 """Part of the cases that a head must be expected to cover where a model could be learned well."""
 
-WELL = 4.0
+WELL_LEARNED = 4.0
 """A model is learned well if the cases stand out so much from the noise of its weights; if they
 stand out less, a head is looked for even if it covers less, in proportion."""
+
+WORTH_LEARNING = 5.0
+"""A model of the hidden cases is learned beside a head that covers all if they stand out so much;
+beside one that covers less, in proportion."""
 
 TYPICAL_LABELS = 20
 """Activities that a log is expected to have, public or not."""
@@ -33,8 +38,21 @@ def expected_coverage(frequent: int, rare: int, noise: CountNoise) -> float:
     return float(GRID @ likely / likely.sum())
 
 
-def head_is_better(frequent: int, rare: int, noise: CountNoise, rho: float) -> bool:
-    """Whether to look for a head, or to learn a model of all cases that costs ρ."""
-    clear = standing_out(TYPICAL_LABELS, frequent + rare, rho)
-    least = LEAST_COVERED * min(1.0, clear / WELL)
-    return expected_coverage(frequent, rare, noise) >= least
+def way(frequent: int, rare: int, noise: CountNoise, rho: float) -> str:
+    """Which way to go after the probe, ρ being what a model may cost.
+
+    No head where it would cover little and a model says more; else a head, with a larger reserve
+    where a model of what it hides will be worth learning.
+    """
+    covered = expected_coverage(frequent, rare, noise)
+    cases = frequent + rare
+    clear = standing_out(TYPICAL_LABELS, cases, rho)
+    if covered < LEAST_COVERED * min(1.0, clear / WELL_LEARNED):
+        return NO_HEAD
+    hidden = standing_out(TYPICAL_LABELS, (1 - covered) * cases, rho)
+    return MANY_HIDDEN if worth_learning(hidden, covered) else FEW_HIDDEN
+
+
+def worth_learning(clear: float, covered: float) -> bool:
+    """Whether hidden cases that stand out so much say more than recombinations of the head."""
+    return clear > WORTH_LEARNING * covered

@@ -23,7 +23,10 @@ PROBE, LEAST_PROBE, MOST_PROBE = 0.04, 0.01, 0.065
 """Share of epsilon for the coverage probe; and what it is worth at least, up to the last share:
 with less it says nothing about a thousand cases."""
 
-RESERVE = 0.7
+NO_HEAD, FEW_HIDDEN, MANY_HIDDEN = "no head", "few hidden", "many hidden"
+"""The ways of a release: a tail of all cases, or of those that a head hides."""
+
+RESERVES = {FEW_HIDDEN: 0.6, MANY_HIDDEN: 0.85}
 """Part of epsilon that the cases keep which the head does not show."""
 
 HEAD_DELTA = 0.8
@@ -60,15 +63,25 @@ def spending(budget: Budget) -> Step:
     share = probe_share(budget.epsilon)
     probe = Laplace("coverage probe", budget.share(share, 0).epsilon)
     rest = budget.share(1 - share, 1)
-    without = tail("no head", rest, sized=False)
-    if not rest.delta:
-        return Sequential("release", (probe, without))
-    epsilon = rest.epsilon * RESERVE * _DOWN
-    selection = ReservedSelection(rest.epsilon, rest.delta * HEAD_DELTA * _DOWN, epsilon)
-    kept = Budget(epsilon, rest.delta * (1 - HEAD_DELTA) * _DOWN)
-    hidden = tail("hidden", kept, sized=True)
-    with_head = Reserved("head and tail", Selecting("head", selection), hidden)
-    return Sequential("release", (probe, OneOf("ways", (with_head, without))))
+    ways: tuple[Step, ...] = (tail(NO_HEAD, rest, sized=False),)
+    if rest.delta:
+        ways += tuple(with_head(of, rest, reserve) for of, reserve in RESERVES.items())
+    return Sequential("release", (probe, OneOf("ways", ways)))
+
+
+def with_head(of: str, budget: Budget, reserve: float) -> Reserved:
+    """A head, and a tail of what it hides."""
+    kept = budget.epsilon * reserve * _DOWN
+    selection = ReservedSelection(budget.epsilon, budget.delta * HEAD_DELTA * _DOWN, kept)
+    hidden = tail(of, Budget(kept, budget.delta * (1 - HEAD_DELTA) * _DOWN), sized=True)
+    return Reserved(f"{of}: head and tail", Selecting(f"{of}: head", selection), hidden)
+
+
+def head_noise(selecting: Selecting) -> ReservedSelection:
+    """The selection of such a step."""
+    if not isinstance(selecting.selection, ReservedSelection):
+        raise TypeError(f"{selecting.name} reserves nothing")
+    return selecting.selection
 
 
 def tail(of: str, budget: Budget, *, sized: bool) -> Step:

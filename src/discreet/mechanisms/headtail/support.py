@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,9 @@ LEAST_COMPARED = 60
 LONG_EVENTS = 30
 """Of sequences of more events on average fewer are compared, so that the time stays bounded."""
 
-MOST_CELLS = 400
-"""Elements that a support gains at most."""
+USUAL_CELLS, MOST_CELLS = 400, 1000
+"""Elements that a support gains at most: the first number or, up to the second, as many as there
+are cases to vote times epsilon."""
 
 LEAST_MASS = 0.02
 """A cell is not opened if its predicted votes are below this part of the noise's deviation."""
@@ -46,20 +48,23 @@ def central(candidates: Variants, head: Variants, cases: float, deviation: float
     left = np.ones(len(pool), dtype=np.float32)
     if len(head):
         left = distances(pool, head).min(axis=1)
-    return pool.take(np.array(_greedy(apart, weight, left, LEAST_MASS * deviation), dtype=np.int64))
+    most = int(min(max(USUAL_CELLS, cases * math.sqrt(2) / deviation), MOST_CELLS))
+    chosen = _greedy(apart, weight, left, most, LEAST_MASS * deviation)
+    return pool.take(np.array(chosen, dtype=np.int64))
 
 
 def _greedy(
     apart: npt.NDArray[np.float32],
     weight: npt.NDArray[np.float32],
     left: npt.NDArray[np.float32],
+    most: int,
     least_mass: float,
 ) -> list[int]:
     gains = np.maximum(left - apart, 0) @ weight
     bounds = [(-float(gain), place) for place, gain in enumerate(gains)]
     heapq.heapify(bounds)
     chosen: list[int] = []
-    while bounds and len(chosen) < MOST_CELLS:
+    while bounds and len(chosen) < most:
         _, place = heapq.heappop(bounds)
         closer = np.maximum(left - apart[place], 0)
         gain = float(closer @ weight)

@@ -13,7 +13,9 @@ from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.loglinear import learnable, standing_out, trained
 from discreet.mechanisms.headtail.nearness import joined, nearest
 from discreet.mechanisms.headtail.ngrams import learned, reach
+from discreet.mechanisms.headtail.prediction import worth_learning
 from discreet.mechanisms.headtail.pruning import pruned
+from discreet.mechanisms.headtail.spending import NO_HEAD
 from discreet.mechanisms.headtail.support import central
 from discreet.mechanisms.headtail.tables import Tables, found_activities, thinned
 from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, weighed, whole
@@ -21,10 +23,6 @@ from discreet.mechanisms.parts.alphabet import projected
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step, noise_of
-
-WORTH_LEARNING = 5.0
-"""A model of the hidden cases is learned beside a head that covers all if they stand out so much
-from the noise of its weights; beside one that covers less, in proportion."""
 
 MOST_VOTED = 1000
 """Variants of the head that hidden cases may vote for, the most frequent ones: what is rare among
@@ -59,7 +57,7 @@ class Tail:
         the rest is post-processing, its random choices included.
         """
         generator = np.random.Generator(np.random.Philox(rng.bits(64)))
-        if self.name == "no head":
+        if self.name == NO_HEAD:
             candidates, about = self._modelled(head, hidden, about, generator, rng)
             return self._voted(head, hidden, candidates, about, "votes on a model", rng)
         counting = self._noise("number of cases")
@@ -84,7 +82,7 @@ class Tail:
         following = self.steps.find(f"{self.name}: what follows", Gaussian)
         labels = len(head.trimmed().activities)
         clear = standing_out(labels, cases, float(following.rho))
-        return clear > WORTH_LEARNING * covered
+        return worth_learning(clear, covered)
 
     def _modelled(
         self,
@@ -141,7 +139,7 @@ class Tail:
         counted = Estimate(float(votes.sum()), noise.deviation * math.sqrt(len(ballot)))
         total = max(about.combined(counted).value, 0.0)
         near = nearest(candidates, ballot)
-        predicted = np.bincount(near, candidates.counts.astype(np.float64), len(ballot))
+        predicted = np.bincount(near, candidates.counts, len(ballot)).astype(np.float64)
         mass = np.zeros(len(support))
         mass[shown] = head.counts
         mass[open_to_votes] += weighed(votes, predicted, float(noise.size), total)
