@@ -18,10 +18,10 @@ from discreet.privacy.steps import Gaussian, Laplace, Step
 MOST_LABELS = 64
 """Activities of a case that may be found through it, if the alphabet is not public."""
 
-CLEAR_LABEL = 2.5
-"""Deviations of the noise by which a public activity must stand out to be used."""
+FALSE_LABELS = 2
+"""Public activities that nobody has and that are used all the same, on average at most."""
 
-FEWEST_LABELS = 3
+FEWEST_LABELS = 8
 """Public activities that are used whatever the noise, the most frequent ones."""
 
 _DOWN = 1 - 2.0**-40
@@ -106,7 +106,7 @@ def found_activities(
     noise = tables.naming
     shown = given.noisy_counts(cases.counts, tables.bound, tables.norm, noise, rng)
     if public:
-        threshold = CLEAR_LABEL * noise.deviation
+        threshold = noise.threshold(given.size, FALSE_LABELS)
         if tables.activities.exception:
             threshold = min(threshold, tables.unseen_threshold)
         passed = shown > threshold

@@ -43,6 +43,10 @@ RATIOS = np.concatenate([[0.0], 2.0 ** np.arange(-6, 14.1, 0.4)])
 EVEN = 0.25
 """Part of the predicted votes that is spread evenly: predictions may be far off."""
 
+MOST_SHIFT = 3.0
+"""Scales of the noise by which an estimate may differ from the noisy votes: ratios are coarse, and
+must not matter where there is hardly any noise."""
+
 ROUNDS = 40
 """Rounds in which the distribution of the ratios is fitted."""
 
@@ -58,8 +62,9 @@ def expected_votes(noisy: Integers, predicted: Floats, scale: float) -> Floats:
     share = np.full(len(RATIOS), 1 / len(RATIOS))
     for _ in range(ROUNDS):
         share *= (1 / (likely @ share)) @ likely / len(likely)
-    found: Floats = mean * (likely @ (share * RATIOS)) / (likely @ share)
-    return found
+    found = mean * (likely @ (share * RATIOS)) / (likely @ share)
+    near: Floats = np.clip(found, noisy - MOST_SHIFT * scale, noisy + MOST_SHIFT * scale)
+    return np.maximum(near, 0.0)
 
 
 def weighed(noisy: Integers, predicted: Floats, scale: float, total: float) -> Floats:
