@@ -18,8 +18,9 @@ from discreet.privacy.steps import Gaussian, Laplace, Step
 MOST_LABELS = 64
 """Activities of a case that may be found through it, if the alphabet is not public."""
 
-FALSE_LABELS = 2
-"""Public activities that nobody has and that are used all the same, on average at most."""
+CLEAR_LABEL = 5.0
+"""Deviations of the noise by which a public activity must stand out to be used: a model of more
+activities has more weights, and learns each of them worse."""
 
 FEWEST_LABELS = 8
 """Public activities that are used whatever the noise, the most frequent ones."""
@@ -92,7 +93,7 @@ def found_activities(
     """Activities that may be named, with the noisy number of cases that have them.
 
     Those whose noisy count passes a threshold: without a public alphabet one that hides single
-    cases, with one the count that tells them from noise, if that is lower. Without one only
+    cases, with one the count that tells them from noise. Without one only
     activities that some case counts towards may pass at all, and a case with more than
     MOST_LABELS activities of its own adds no further chances.
     """
@@ -106,10 +107,7 @@ def found_activities(
     noise = tables.naming
     shown = given.noisy_counts(cases.counts, tables.bound, tables.norm, noise, rng)
     if public:
-        threshold = noise.threshold(given.size, FALSE_LABELS)
-        if tables.activities.exception:
-            threshold = min(threshold, tables.unseen_threshold)
-        passed = shown > threshold
+        passed = shown > CLEAR_LABEL * noise.deviation
         passed[np.argsort(-shown, kind="stable")[:FEWEST_LABELS]] = True
     else:
         passed = np.zeros(given.size, dtype=bool)
