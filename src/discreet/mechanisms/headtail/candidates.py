@@ -17,8 +17,8 @@ from discreet.models.inductive import inductive_miner
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-MOST_SAMPLES = 4000
-"""Sequences that are sampled at most."""
+MOST_SAMPLES, MOST_SAMPLED_EVENTS = 12_000, 120_000
+"""Sequences that are sampled at most, and their events."""
 
 PHASES = 9
 """Phases of a case."""
@@ -177,6 +177,7 @@ def mixed(some: Variants, others: Variants, share: float = 0.5) -> Variants:
     )[0]
 
 
-def enough(cases: float) -> int:
-    """How many samples are worth the time for so many cases."""
-    return int(min(max(10 * cases, 50), MOST_SAMPLES))
+def enough(cases: float, length: float) -> int:
+    """How many samples of this length are worth the time for so many cases."""
+    most = min(MOST_SAMPLES, MOST_SAMPLED_EVENTS / max(length, 1.0))
+    return int(min(max(10 * cases, 50), most))

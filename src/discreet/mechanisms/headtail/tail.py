@@ -65,13 +65,12 @@ class Tail:
         about = about.combined(Estimate(counted, counting.deviation))
         covered = head.cases / max(head.cases + about.value, 1.0)
         if len(head):
-            candidates = recombined(
-                head.trimmed(), enough(about.value), generator, self.clear_model
-            )
+            samples = enough(about.value, float(head.lengths.mean()))
+            candidates = recombined(head.trimmed(), samples, generator, self.clear_model)
             if not self._worth_learning(head, about.value, covered):
                 return self._voted(head, hidden, candidates, about, "votes", rng)
-        samples, about = self._modelled(head, hidden, about, generator, rng)
-        candidates = mixed(candidates, samples, covered) if len(head) else samples
+        modelled, about = self._modelled(head, hidden, about, generator, rng)
+        candidates = mixed(candidates, modelled, covered) if len(head) else modelled
         return self._voted(head, hidden, candidates, about, "votes on a model", rng)
 
     def _noise(self, step: str, sensitivity: int = 1) -> CountNoise:
@@ -116,7 +115,8 @@ class Tail:
             least = tables.naming.deviation
             often = [max(counts.get(name, 0.0), least) for name in names]
             chain = learned(named, np.append(often, size), tables, reached, rng)
-        sampled = chain.sample(lengths.longest, enough(size), generator)
+        samples = enough(size, lengths.mean)
+        sampled = chain.sample(lengths.longest, samples, generator)
         return lengths.matched(sampled), about
 
     def _voted(
