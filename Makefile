@@ -29,12 +29,13 @@ demo: $(VENV)/.installed ## Install, make a sample log, release it, show the gua
 	$(BIN)/discreet certificate $(DEMO)/shared.xes
 
 test: $(VENV)/.developing lint postgres ## Install what tests need, check the code, run all tests
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-lint: $(VENV)/.developing ## Check style (ruff) and types (mypy, strict)
+lint: $(VENV)/.developing ## Check style (ruff), types (mypy, strict) and layers (import-linter)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 
 format: $(VENV)/.developing ## Put the code into the project's style
 	$(BIN)/ruff check --fix

@@ -24,8 +24,8 @@ from discreet.log.events import EventLog
 from discreet.log.reading import read_log
 from discreet.mechanisms.dpim import DPIM
 from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import candidates, plan
-from discreet.mechanisms.dpim.sampling import Sampler
+from discreet.mechanisms.dpim.choosing import candidates, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampling import Sampler, round_steps
 from discreet.models.inductive import inductive_miner
 from discreet.models.pm4py import to_pm4py
 from discreet.models.replay import replay
@@ -98,9 +98,8 @@ def rounds(name: str, many: int = 3) -> None:
     log = opened(name)
     cases = Cases(log.variants, log.activities)
     activities = len(log.activities)
-    sampler = Sampler(
-        0.5, (0.65, 0.25, 0.1), (activities, 4 * activities), 0.01, 0.95, 4, False, None
-    )
+    spent = round_steps(0.5, (0.65, 0.25, 0.1))
+    sampler = Sampler(spent, (activities, 4 * activities), 0.01, 0.95, 4, False, None)
     counts = cases.pair_counts()
     _ = cases.prefixes  # once per release, not per round
     table = frame(log)
@@ -173,7 +172,9 @@ def check(name: str, classifier: str = "activity") -> None:
     log = opened(name, classifier)
     for what, epsilon in (("ε = 1", 1.0), ("without noise", WITHOUT_NOISE)):
         mechanism = DPIM(epsilon=epsilon, alphabet=log.activities, min_fitness=0)
-        compare(name, what, log, mechanism.release(log).artefact.tree)
+        tree = mechanism.release(log).artefact.tree
+        assert tree is not None, "with min_fitness 0 every tree is accepted"
+        compare(name, what, log, tree)
     compare(name, "Inductive Miner", log, inductive_miner(log.variants))
 
 
@@ -209,10 +210,10 @@ def measured(tree: Tree, log: EventLog) -> list[float]:
 
 def noise_tree(log: EventLog, epsilon: float, source: Randomness) -> Tree:
     """A tree made of noise of the same size and nothing else."""
-    spending = plan(Budget(epsilon, 1e-6), (0.65, 0.25, 0.1), 8)
+    pairs = pair_noise(graph_steps(Budget(epsilon, 1e-6), (0.65, 0.25, 0.1)), 8)
     size = len(log.activities) + 1
-    noise = spending.graph.draw(size * size, source).reshape(size, size) / GRID
-    made = candidates(log.activities, noise, spending.graph.deviation / GRID)
+    noise = pairs.draw(size * size, source).reshape(size, size) / GRID
+    made = candidates(log.activities, noise, pairs.deviation / GRID)
     return made[source.below(len(made))]
 
 
@@ -235,8 +236,8 @@ def line(title: str) -> list[tuple[float | None, str, str]]:
             trees = [mechanism.release(log).artefact.tree for _ in range(RUNS)]
             rows.append((epsilon, variant, cells([measured(t, log) for t in trees if t], RUNS)))
         source = Randomness.system()
-        trees = [noise_tree(log, epsilon, source) for _ in range(RUNS)]
-        rows.append((epsilon, CONTROL, cells([measured(t, log) for t in trees], RUNS)))
+        chance = [noise_tree(log, epsilon, source) for _ in range(RUNS)]
+        rows.append((epsilon, CONTROL, cells([measured(t, log) for t in chance], RUNS)))
         print(f"{title}: ε = {epsilon:g} done", file=sys.stderr, flush=True)
     rows.append((WITHOUT_NOISE, "Inductive Miner", rows[0][2]))
     for variant in ("strict", "published"):

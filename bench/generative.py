@@ -16,15 +16,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from discreet.dpsgd.sgd import PrivateSteps, fresh_weights
 from discreet.log.reading import read_log
 from discreet.mechanisms.ddpm import DDPM
 from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, columns_of, time_features
-from discreet.mechanisms.ddpm.mechanism import TIME_FEATURES, layer_sizes
+from discreet.mechanisms.ddpm.sizes import TIME_FEATURES, layer_sizes
 from discreet.mechanisms.ddpm.training import published_steps
-from discreet.mechanisms.parts.dictionary import Dictionary
+from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import Plan
-from discreet.training.sgd import PrivateSteps, fresh_weights
+from discreet.privacy.renyi import TrainingPlan
+from discreet.privacy.steps import SampledGaussian
 
 RATES = (Fraction(1, 4), Fraction(1, 16), Fraction(1, 2))
 NOISE = 2.0
@@ -44,7 +45,8 @@ class Denoiser(nn.Module):
     def forward(self, points: Tensor, times: Tensor) -> Tensor:
         """The noise in blurred points."""
         hidden = torch.relu(self.first(torch.cat([points, time_features(times)], dim=-1)))
-        return self.last(torch.relu(self.second(hidden)))
+        noise: Tensor = self.last(torch.relu(self.second(hidden)))
+        return noise
 
 
 def ours(counts: np.ndarray, width: int, rate: Fraction) -> Callable[[], None]:
@@ -55,7 +57,7 @@ def ours(counts: np.ndarray, width: int, rate: Fraction) -> Callable[[], None]:
     def epoch() -> None:
         steps = PrivateSteps(
             weights,
-            Plan(rate, round(1 / rate), NOISE),
+            SampledGaussian("training", TrainingPlan(rate, round(1 / rate), NOISE)),
             clip=1.0,
             expected_cases=float(counts.sum() * rate),
             optimiser=partial(torch.optim.Adam, lr=0.005),

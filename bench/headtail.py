@@ -21,6 +21,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from discreet.bench.store import Store
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expand import expand
 from discreet.log.reading import read_log
@@ -38,7 +40,6 @@ from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.randomness import Randomness
 from discreet.utility.follows import follows_distance
-from discreet.utility.similarity import relative_log_similarity
 
 FOLDER = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 OURS = {"headtail", "headtail-clear", "headtail-private"}
@@ -129,13 +130,12 @@ def peak() -> int:
 def growth() -> None:
     """Seconds and memory of one release as logs grow, and against TraVaS on the same log."""
     print(f"{'log':<28}{'events':>10}{'variants':>10}{'seconds':>9}{'/ travas':>10}{'peak MB':>9}")
-    logs = {
-        f"loans {n}": (lambda n=n: sample_log("loans", cases=n, seed=1))
-        for n in (1000, 10_000, 100_000)
+    logs: dict[str, Callable[[], EventLog]] = {
+        f"loans {n}": partial(sample_log, "loans", cases=n, seed=1) for n in (1000, 10_000, 100_000)
     }
-    logs |= {f"labyrinth {n}": (lambda n=n: labyrinth(n)) for n in (1000, 4000)}
+    logs |= {f"labyrinth {n}": partial(labyrinth, n) for n in (1000, 4000)}
     if (FOLDER / "RoadTrafficFines.xes.gz").is_file():
-        logs["RoadTrafficFines"] = lambda: read_log(FOLDER / "RoadTrafficFines.xes.gz")
+        logs["RoadTrafficFines"] = partial(read_log, FOLDER / "RoadTrafficFines.xes.gz")
     for name, make in logs.items():
         log = make()
         _ = log.variants
@@ -155,9 +155,9 @@ def measured(truth: Variants, chosen: object, log: EventLog) -> tuple[float, flo
     """Similarity and directly-follows distance of one release, and how many variants it has."""
     artefact = chosen.release(log).artefact  # type: ignore[attr-defined]
     if not isinstance(artefact, Variants):
-        from discreet.mechanisms.parts.playout import play_out
+        from discreet.mechanisms.blocks.walks import walk_out
 
-        artefact = play_out(artefact, Randomness.system())
+        artefact = walk_out(artefact, Randomness.system())
     similarity = relative_log_similarity(truth, artefact)
     return similarity, follows_distance(truth, artefact).total_variation, len(artefact)
 
@@ -195,8 +195,8 @@ def show(folder: Path) -> None:
         follows = np.mean(far[setting]["headtail"])
         nearest, least = best(far[setting], min)
         below = ours < other - 0.01
-        missed += below
-        distant += follows > least + 0.02
+        missed += int(below)
+        distant += int(follows > least + 0.02)
         print(
             f"| {log} | {epsilon:g} | {delta:g} | {ours:.3f} ± {np.std(runs):.3f} | {hidden:.3f} "
             f"| {other:.3f} {label} | {ours - other:+.3f}{' (below)' if below else ''} "

@@ -19,12 +19,12 @@ from unittest.mock import patch
 import numpy as np
 from generated import generated_log
 
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expand import expand
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail, mechanism, tail
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
-from discreet.utility.similarity import relative_log_similarity
 
 FEWEST_CASES, MOST_CASES = 300, 30_000
 MOST_VARIANTS = 1700

@@ -42,7 +42,7 @@ def overhead(folder: Path) -> None:
     ledger.set_budget("hospital", Budget(1, 1e-5), filter="basic")
     made = ledger.release(mechanism, log, source="hospital")
     ledger.recognise(log, "hospital")
-    promise, certificate = mechanism.guarantee(), made.release.certificate()
+    promise, certificate = mechanism.promise(log), made.release.certificate()
     steps: dict[str, Callable[[], object]] = {
         "check": lambda: ledger.check("hospital", promise),
         "recognise": lambda: ledger.recognise(log, "hospital"),
@@ -60,20 +60,22 @@ def overhead(folder: Path) -> None:
         listed = ", ".join(f"{name} {value:.2f}" for name, value in each.items())
         print(f"added to a release, SQLite, {label:7} {sum(each.values()):6.2f} ms ({listed})")
     imported = "import time; t = time.perf_counter(); import discreet.ledger.ledger; "
-    spent = subprocess.run(
+    needed = subprocess.run(
         [sys.executable, "-c", imported + "print(1000 * (time.perf_counter() - t))"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    print(f"import it, once per process:   {float(spent):6.0f} ms")
+    print(f"import it, once per process:   {float(needed):6.0f} ms")
 
 
 def grants_per_second(where: str) -> float:
     """Grants one after another, each checked against the cap and durable."""
     ledger = Ledger(where, create=True)
     ledger.set_budget("s", Budget(1000), filter="basic")
-    promise = discreet.mechanism("travas", epsilon=0.01, delta=1e-9).guarantee()
+    promise = (
+        discreet.mechanism("travas", epsilon=0.01, delta=1e-9).guarantee().naming("case", None)
+    )
     ledger.set_budget("s", Budget(1000, 1e-3), filter="basic", raised=True)
 
     def grant() -> None:

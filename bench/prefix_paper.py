@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parts.rules import KINDS, Rules
+from discreet.mechanisms.blocks.rules import KINDS, Rules
 from discreet.mechanisms.registry import mechanism
-from discreet.utility.similarity import relative_log_similarity
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 TABLE_4 = {
@@ -67,7 +67,7 @@ def strict(log: EventLog, epsilon: float, delta: float) -> list[str]:
     common = {"alphabet": log.activities, "epsilon": epsilon, "delta": delta}
     rules = Rules.of_variants(log.variants)
     names = log.variants.activities
-    rows = [("first", names[i]) for i in np.flatnonzero(rules.first)]
+    rows: list[tuple[str, ...]] = [("first", names[i]) for i in np.flatnonzero(rules.first)]
     for kind in KINDS:
         pairs = zip(*np.nonzero(getattr(rules, kind)), strict=True)
         rows += [(kind, names[i], names[j]) for i, j in pairs]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.reading import read_log
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.partition import OptimalSelection, TruncatedSelection
-from discreet.utility.similarity import relative_log_similarity
 
 LOGS = ("Sepsis", "BPIC2013_incidents", "BPIC2012_A", "CoSeLoG_receipt")
 BUDGETS = ((1.0, 0.01), (0.1, 0.01), (1.0, 0.001), (1.0, 1e-6), (0.1, 1e-6))

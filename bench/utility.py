@@ -6,19 +6,19 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from discreet.distances.similarity import log_similarity
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
+from discreet.models.replay import replay
 from discreet.utility.difference import absolute_log_difference
 from discreet.utility.model import Model, discover
-from discreet.utility.nets import Marking
-from discreet.utility.replay import Player
-from discreet.utility.similarity import log_similarity
 
 ROOT = Path(__file__).parent.parent
 
@@ -66,19 +66,20 @@ def replay_against_pm4py(path: Path) -> None:
 
 def missed(variants: Variants, model: Model) -> float:
     """The share of prefixes that fit, weighted by cases, whose enabled activities differ."""
-    player = Player(model.net)
-    seen: dict[Marking, bool] = {}
-    wrong = whole = 0
-    for sequence, count in variants:
-        marking: Marking | None = model.net.initial
-        for label in sequence[:-1]:
-            marking = player.follow(marking, label)
-            if marking is None:
-                break
-            if marking not in seen:
-                seen[marking] = model.pm4py_enabled(marking) != player.enabled(marking)
-            wrong += count * seen[marking]
-            whole += count
+    result = replay(model.net, variants)
+    names = np.array(result.automaton.activities)
+    enabled = result.automaton.enabled()
+    seen: dict[int, bool] = {}
+    wrong = whole = 0.0
+    levels = zip(result.states, result.fitting, result.prefixes.levels, strict=False)
+    for states, fits, level in list(levels)[1:]:
+        going_on = np.bincount(level.parent, weights=level.cases, minlength=len(states))
+        for state, cases in zip(states[fits].tolist(), going_on[fits].tolist(), strict=True):
+            if cases and state not in seen:
+                theirs = model.pm4py_enabled(result.automaton.marked(state))
+                seen[state] = set(theirs) != set(names[enabled[state]])
+            wrong += cases * seen.get(state, False)
+            whole += cases
     return wrong / whole
 
 
@@ -93,8 +94,8 @@ def similarity_speed(sizes: list[int]) -> None:
         random = np.random.default_rng(0)
         chosen = [np.sort(random.permutation(len(log))[:size]) for log in logs]
         left, right = (log.take(which) for log, which in zip(logs, chosen, strict=True))
-        near, first = timed(lambda a=left, b=right: log_similarity(a, b))
-        far, second = timed(lambda a=left, b=right: absolute_log_difference(a, b))
+        near, first = timed(partial(log_similarity, left, right))
+        far, second = timed(partial(absolute_log_difference, left, right))
         print(f"{size:>9}{near.value:>12.4f}{first:>9.2f}{far.cost:>12.0f}{second:>9.2f}")
 
 

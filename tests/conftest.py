@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
 ROOT = Path(__file__).parent.parent
+
+# Numeric libraries start a thread for every core, and those of torch wait by spinning: with one
+# worker of pytest per core that is most of the work. To be set before any of them is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The same examples every time, however slow the machine: a failure is never chance.
 # `pytest --hypothesis-profile=default` looks for new ones.
@@ -56,6 +68,14 @@ def no_ledger_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("DISCREET_LEDGER", raising=False)
 
 
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Ctrl-C works in every test, also where whoever started them ignores it (nohup, some CI)."""
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, inherited)
+
+
 @pytest.fixture(scope="session")
 def real_logs() -> Path:
     """The folder of real logs; tests that need one skip where it is absent."""
@@ -75,6 +95,14 @@ def real_log(request: pytest.FixtureRequest, real_logs: Path) -> tuple[RealLog, 
 def small_real_log(request: pytest.FixtureRequest, real_logs: Path) -> tuple[RealLog, Path]:
     """Every real log but the biggest."""
     return located(request.param, real_logs)
+
+
+@cache
+def read_once(path: Path) -> EventLog:
+    """A real log as it is read without options; nobody changes a log, so all tests share it."""
+    from discreet.log.reading import read_log
+
+    return read_log(path)
 
 
 def located(log: RealLog, folder: Path) -> tuple[RealLog, Path]:

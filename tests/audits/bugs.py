@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.audits.neighbours import Case, Pair
 from discreet.audits.yardsticks import Figures, LaplaceCount
 from discreet.log.variants import Variants
@@ -20,7 +21,7 @@ from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.partition import TruncatedSelection
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Proved, Statement, Step
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class OffByOne(TraVaS):
     name: ClassVar[str] = "off by one"
 
     @property
-    def selection(self) -> TruncatedSelection:  # type: ignore[override]
+    def selection(self) -> TruncatedSelection:
         return ThresholdOffByOne(self.epsilon, self.delta)
 
 
@@ -126,7 +127,7 @@ class TenfoldDelta(TraVaS):
     name: ClassVar[str] = "tenfold delta"
 
     @property
-    def selection(self) -> TruncatedSelection:  # type: ignore[override]
+    def selection(self) -> TruncatedSelection:
         return TruncatedSelection(self.epsilon, 10 * self.delta)
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from discreet.audits import audit, audit_all
 from discreet.audits.neighbours import Case, Pair, add_pair, pair, pair_names, pairs_for
-from discreet.audits.plans import VARIATIONS, Plan, audited_names, plans_of
+from discreet.audits.plans import VARIATIONS, AuditPlan, audited_names, plans_of
 from discreet.audits.report import page
 from discreet.audits.sampling import Effort, batched
 from discreet.audits.yardsticks import LaplaceCount
@@ -112,7 +112,7 @@ def test_every_mechanism_has_a_plan_with_pairs() -> None:
         assert plan.pairs(quick=True)
         assert len(plan.pairs(quick=False)) >= len(plan.pairs(quick=True))
     assert pairs_for("travas", "swap")
-    assert Plan("travas").build().settings["delta"] == 0.01
+    assert AuditPlan("travas").build().settings["delta"] == 0.01
 
 
 def test_the_command_line() -> None:

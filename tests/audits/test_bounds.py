@@ -56,7 +56,8 @@ def test_nothing_seen_gives_nothing() -> None:
 
 def test_the_quick_bound_prefers_the_same_event() -> None:
     counts = [(900, 400), (30, 2), (500, 490)]
-    scores = promising(*np.array(counts, dtype=float).T, 1000, 0.0)
+    hits_and_others = np.array(counts, dtype=float)
+    scores = promising(hits_and_others[:, 0], hits_and_others[:, 1], 1000, 0.0)
     exact = [epsilon_from_runs(hits, other, 1000, 0.0, 1e-4) for hits, other in counts]
     assert int(np.argmax(scores)) == int(np.argmax(exact))
     assert promising(np.array([5.0]), np.array([0.0]), 1000, 0.01)[0] == -np.inf

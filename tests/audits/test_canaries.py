@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from discreet.arrays import Booleans, Floats
 from discreet.audits import audit
-from discreet.audits.canaries import Booleans, Floats, audit_canaries, audit_one_run
+from discreet.audits.canaries import audit_canaries, audit_one_run
 from discreet.audits.neighbours import Case, make_log, pair, pairs_for
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travas import TraVaS, UTraVaS
@@ -21,7 +23,7 @@ from tests.audits.bugs import RawSupport
 CANARIES = 20_000
 
 
-def noisy_counts(epsilon: float) -> object:
+def noisy_counts(epsilon: float) -> Callable[[Booleans], Floats]:
     """Each canary has a count of its own with noise for ε: exactly ε-DP per canary."""
 
     def run(included: Booleans) -> Floats:
@@ -48,7 +50,7 @@ def test_noise_at_half_scale_is_caught_in_one_run() -> None:
 def test_a_training_by_noisy_gradients() -> None:
     """A linear model: each canary's clipped gradient is a direction of its own."""
 
-    def trained(spread: float) -> object:
+    def trained(spread: float) -> Callable[[Booleans], Floats]:
         def run(included: Booleans) -> Floats:
             random = np.random.default_rng()
             weights = np.zeros(len(included))

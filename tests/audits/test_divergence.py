@@ -26,7 +26,10 @@ def worst_event(
     """The same by looking at every event there is."""
     events = chain.from_iterable(combinations(range(4), size) for size in range(5))
     return max(
-        sum(left.get(x, Fraction(0)) - growth * right.get(x, Fraction(0)) for x in event)
+        sum(
+            (left.get(x, Fraction(0)) - growth * right.get(x, Fraction(0)) for x in event),
+            start=Fraction(0),
+        )
         for event in events
     )
 

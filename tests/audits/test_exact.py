@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,10 +98,11 @@ def test_both_paths_draw_the_computed_distribution(mechanism: Mechanism) -> None
     parts = factors(mechanism, log)
     assert parts is not None
     expected = parts["a", "b"]
-    for drawn in (
+    draws: tuple[Sequence[Any], ...] = (
         releases(mechanism, log, 20_000),
         [mechanism.release(log).artefact for _ in range(1_500)],
-    ):
+    )
+    for drawn in draws:
         counts = Counter(artefact.to_dict().get(("a", "b")) for artefact in drawn)
         assert set(counts) <= set(expected)
         kept, rest = list(expected), Fraction(0)

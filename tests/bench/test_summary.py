@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.bench.plan import Claim, Plan, load_plan
+from discreet.bench.plan import BenchPlan, Claim, load_plan
 from discreet.bench.report import html_report
 from discreet.bench.store import Row
 from discreet.bench.summary import axes_of, gaps, markdown, settings_of, verdicts
@@ -46,7 +46,7 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def plan() -> Plan:
+def plan() -> BenchPlan:
     return load_plan("papers/travas")
 
 
@@ -70,7 +70,7 @@ def test_axes() -> None:
     assert axes_of(settings_of([*pruned, twice])) == ["epsilon", "delta", "min_count"]
 
 
-def test_published_figures_stand_beside_ours(plan: Plan) -> None:
+def test_published_figures_stand_beside_ours(plan: BenchPlan) -> None:
     found = {
         gap.setting.label + str(gap.setting.epsilon): gap for gap in gaps(plan, settings_of(ROWS))
     }
@@ -80,7 +80,7 @@ def test_published_figures_stand_beside_ours(plan: Plan) -> None:
     assert found["laplace1.0"].published == pytest.approx(mean)
 
 
-def test_claims(plan: Plan) -> None:
+def test_claims(plan: BenchPlan) -> None:
     claims = (
         Claim("high", "travas", "similarity", low=0.9),
         Claim("low", "travas", "similarity", epsilon=0.1, high=0.3),
@@ -98,7 +98,7 @@ def test_markdown() -> None:
     assert "| Sepsis | travas | ε = 1, δ = 0.01 | 0.333 | 4 | 1 | 1 |" in lines
 
 
-def test_the_report_is_one_page_that_hides_nothing(plan: Plan) -> None:
+def test_the_report_is_one_page_that_hides_nothing(plan: BenchPlan) -> None:
     rows = [*ROWS, row(0, epsilon=0.1, delta=0.001, similarity=0.1)]
     page = html_report(plan, rows, command="discreet bench", absent=["Other.xes"])
     assert "not for publication" in page
@@ -111,6 +111,15 @@ def test_the_report_is_one_page_that_hides_nothing(plan: Plan) -> None:
     assert "paper 0.566" in page
 
 
-def test_a_report_of_nothing(plan: Plan) -> None:
+def test_whatever_a_plan_or_a_log_is_called_stays_text(plan: BenchPlan) -> None:
+    evil = "<script>alert(1)</script>"
+    named = replace(plan, title=evil, about=evil, name=evil, reasons=(evil,))
+    rows = [replace(one, log=evil) for one in ROWS]
+    page = html_report(named, rows, command=evil, absent=[evil])
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 8
+
+
+def test_a_report_of_nothing(plan: BenchPlan) -> None:
     page = html_report(plan, [], command="discreet bench", absent=[])
     assert "There are no results yet" in page

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
+from discreet.cli import main
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command in this process, which saves starting another."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "100")
+        patch.setattr(sys, "argv", ["discreet", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    code = int(ended.value.code or 0)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def run_alone(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own, as a shell runs it."""
     return subprocess.run(
         [sys.executable, "-m", "discreet.cli", *arguments],
         cwd=folder,
@@ -44,23 +65,23 @@ def test_help_teaches(folder: Path) -> None:
 
 
 def test_release_offers_the_declared_parameters(folder: Path) -> None:
-    shown = run(folder, "release", "--help").stdout
+    shown = run_alone(folder, "release", "--help").stdout
     for option in ("--epsilon", "--delta", "--fidelity", "--cases-per-individual", "--runs"):
         assert option in shown
 
 
 def test_sample_release_certificate(folder: Path) -> None:
-    made = run(folder, "sample", "loans", "--cases", "3000", "--seed", "1", "-o", "loans.csv")
+    made = run_alone(folder, "sample", "loans", "--cases", "3000", "--seed", "1", "-o", "loans.csv")
     assert made.returncode == 0
     assert "3,000 cases" in made.stdout
-    released = run(folder, "release", "loans.csv", "-o", "shared.xes.gz", "--json")
+    released = run_alone(folder, "release", "loans.csv", "-o", "shared.xes.gz", "--json")
     assert released.returncode == 0
     values = json.loads(released.stdout)
     assert values["certificate"]["guarantee"]["status"] == "proved"
-    checked = run(folder, "certificate", "shared.xes.gz")
+    checked = run_alone(folder, "certificate", "shared.xes.gz")
     assert checked.returncode == 0
     assert "This is proved." in checked.stdout
-    as_json = json.loads(run(folder, "certificate", "shared.xes.gz", "--json").stdout)
+    as_json = json.loads(run_alone(folder, "certificate", "shared.xes.gz", "--json").stdout)
     assert {check["outcome"] for check in as_json["checks"]} == {"holds"}
 
 

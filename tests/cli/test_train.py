@@ -1,9 +1,10 @@
-"""Training as a steward runs it: paid once, stopped and gone on with, refused when it should be."""
+"""Training as a steward runs it: paid once, stopped and resumed, refused when it should be."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.generative.checkpoint import Checkpoint, Progress, checkpoint_path
 from discreet.ledger import Ledger
-from discreet.training.checkpoint import Checkpoint, Progress, checkpoint_path
 from tests.cli.conftest import Desk
 
 pytest.importorskip("torch", reason="the extra generative is missing")
@@ -134,6 +135,65 @@ def test_a_killed_training_goes_on(desk: Desk) -> None:
     assert later.state is not None
     assert found.state is not None
     assert later.state.facts == found.state.facts
+
+
+def test_a_copied_checkpoint_gives_no_second_model(desk: Desk) -> None:
+    """One payment: the copies of its checkpoint are refused, before and after it is finished."""
+    desk.run("budget", "set", "town", "--epsilon", "1", "--delta", "1e-5")
+    booked = ("--source", "town", "--epsilon", "1")
+    stopped_at(desk, 2, signal.SIGINT, *booked)
+    original = checkpoint_path(desk.folder / MODEL)
+    copies = [f"copy{i}.discreet" for i in range(3)]
+    for name in copies:
+        shutil.copy(original, checkpoint_path(desk.folder / name))
+    desk.run(*TRAIN, *booked)
+    for name in copies:
+        said = desk.refused("train", "log.csv", "-o", name, *SMALL, *booked)
+        assert "continued elsewhere" in said
+        assert "loss" not in said
+        assert not (desk.folder / name).exists()
+    assert spends() == 1
+    assert desk.json("budget", "verify")["problems"] == []
+
+
+def test_a_copy_overtakes_and_the_original_is_refused(desk: Desk) -> None:
+    desk.run("budget", "set", "town", "--epsilon", "1", "--delta", "1e-5")
+    booked = ("--source", "town", "--epsilon", "1")
+    stopped_at(desk, 2, signal.SIGINT, *booked)
+    copy = "copy.discreet"
+    shutil.copy(checkpoint_path(desk.folder / MODEL), checkpoint_path(desk.folder / copy))
+    desk.run("train", "log.csv", "-o", copy, *SMALL, *booked)
+    assert "continued elsewhere" in desk.refused(*TRAIN, *booked)
+    assert not (desk.folder / MODEL).exists()
+
+
+def test_a_fresh_ledger_takes_no_checkpoint_booked_elsewhere(desk: Desk) -> None:
+    desk.run("budget", "set", "town", "--epsilon", "1", "--delta", "1e-5")
+    booked = ("--source", "town", "--epsilon", "1")
+    stopped_at(desk, 2, signal.SIGINT, *booked)
+    desk.monkeypatch.setenv("DISCREET_LEDGER", str(desk.folder / "fresh.db"))
+    desk.run("budget", "set", "town", "--epsilon", "1", "--delta", "1e-5")
+    assert "another ledger" in desk.refused(*TRAIN, *booked)
+    assert spends() == 0
+    assert not (desk.folder / MODEL).exists()
+
+
+def test_a_model_lost_while_it_was_written_is_written_again_for_nothing(desk: Desk) -> None:
+    desk.run("budget", "set", "town", "--epsilon", "1", "--delta", "1e-5")
+    booked = ("--source", "town", "--epsilon", "1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("discreet.generative.model.TrainedModel.save", _crash)
+        with pytest.raises(MemoryError):
+            desk.run(*TRAIN, *booked)
+    assert not (desk.folder / MODEL).exists()
+    desk.run(*TRAIN, *booked)
+    assert desk.json("certificate", MODEL)["ledger"] == "booked"
+    assert spends() == 1
+    assert desk.json("budget", "verify")["problems"] == []
+
+
+def _crash(*_: object) -> None:
+    raise MemoryError
 
 
 def _first_state(path: Path) -> Checkpoint | None:

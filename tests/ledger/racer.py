@@ -23,7 +23,9 @@ from discreet.privacy.guarantee import Budget, Guarantee
 def promise(epsilon: float, delta: float = 0.0) -> Guarantee:
     """A plain proved guarantee."""
     budget = Budget(epsilon, delta)
-    return Guarantee(status="proved", claimed=budget, holds=budget, reason="By assumption.")
+    return Guarantee(
+        status="proved", claimed=budget, holds=budget, reason="By assumption.", case_column="case"
+    )
 
 
 def race(where: str, folder: Path, attempts: int, gate: int) -> None:

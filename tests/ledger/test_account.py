@@ -9,7 +9,7 @@ import pytest
 from discreet.ledger import Account, LedgerError, RefusedError
 from discreet.privacy.conversion import to_swap
 from discreet.privacy.filters import Spend
-from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.guarantee import Budget, Guarantee, Neighbours
 from tests.ledger.racer import promise
 
 
@@ -18,7 +18,7 @@ def account(**terms: str) -> Account:
     return Account.opened(Budget(3, 1e-5), **chosen)  # type: ignore[arg-type]
 
 
-def people(epsilon: float, neighbours: str = "add-remove") -> Guarantee:
+def people(epsilon: float, neighbours: Neighbours = "add-remove") -> Guarantee:
     return replace(
         promise(epsilon, 1e-7),
         unit="individual",

@@ -37,7 +37,7 @@ def test_exactly_as_many_releases_as_the_cap_admits(
 ) -> None:
     cap = Budget(1) if filter == "basic" else Budget(0.5, 1e-6)
     ledger.set_budget("s", cap, filter=filter)  # type: ignore[arg-type]
-    processes, attempts = (32, 1000) if filter == "basic" else (8, 200)
+    processes, attempts = (32, 320) if filter == "basic" else (8, 200)
     run_race(url, tmp_path / "out", processes=processes, attempts=attempts)
     released = {path.name for path in (tmp_path / "out").iterdir()}
     account = ledger.account("s")

@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import event, make_url, text
 
 from discreet.ledger import Ledger, LedgerError
-from discreet.ledger import ledger as ledger_module
+from discreet.ledger import entering as ledger_module
 from discreet.privacy.guarantee import Budget
 from tests.conftest import ROOT
 from tests.ledger.racer import promise
@@ -213,7 +213,7 @@ class Proxy:
             threading.Thread(target=self._connect, args=(client,), daemon=True).start()
 
     def _connect(self, client: socket.socket) -> None:
-        with client, socket.create_connection(self.target) as server:  # type: ignore[arg-type]
+        with client, socket.create_connection(self.target) as server:
             answers = threading.Thread(target=self._pass, args=(server, client, False), daemon=True)
             answers.start()
             self._pass(client, server, True)

@@ -15,6 +15,7 @@ from discreet.ledger.exporting import as_document
 from discreet.ledger.fingerprint import fingerprint
 from discreet.ledger.key import make_key, read_key
 from discreet.log.events import ACTIVITY, EventLog
+from discreet.log.samples import sample_log
 from discreet.privacy.guarantee import Budget
 
 KEY = bytes(range(32))
@@ -22,7 +23,7 @@ KEY = bytes(range(32))
 
 @pytest.fixture(scope="module")
 def log() -> EventLog:
-    return discreet.sample_log("hospital", cases=200, seed=3)
+    return sample_log("hospital", cases=200, seed=3)
 
 
 @pytest.mark.parametrize("name", ["log.xes", "log.xes.gz", "log.csv", "log.parquet"])

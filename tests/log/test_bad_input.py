@@ -131,7 +131,8 @@ def test_broken_csv(tmp_path: Path, case: tuple[str, ...]) -> None:
 def test_csv_in_other_encodings(tmp_path: Path) -> None:
     text = CSV.replace(",a,", ",größer,")
     refused(tmp_path / "log.csv", text.encode("latin-1"), "line 2", "not UTF-8", "save")
-    refused(tmp_path / "log.csv", text.encode("utf-16"), "UTF-16", "UTF-8")
+    refused(tmp_path / "log.csv", text.encode("utf-16")[:-1], "UTF-16", "--encoding")
+    refused(tmp_path / "log.csv", text, "unknown encoding 'utf-9'", encoding="utf-9")
     refused(tmp_path / "log.csv", b"PAR1" + b"x" * 50, "Parquet", ".parquet")
 
 
@@ -194,9 +195,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_log(tmp_path / "folder.xes")
     with pytest.raises(LogError, match="is a folder"):
         read_log(tmp_path)
-    (tmp_path / "log.txt").write_text(CSV)
-    with pytest.raises(LogError, match=r"'.txt'; known are .xes, .xes.gz, .csv, .csv.gz, .parq"):
-        read_log(tmp_path / "log.txt")
+    (tmp_path / "log.doc").write_text(CSV)
+    with pytest.raises(LogError, match=r"'.doc'; known are .xes, .xes.gz, .csv, .csv.gz, .tsv"):
+        read_log(tmp_path / "log.doc")
     with pytest.raises(LogError, match="from int"):
         read_log(7)
     with pytest.raises(LogError, match="null"):
@@ -239,7 +240,7 @@ def test_permission_however_it_arises(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_wrong_options(tmp_path: Path, option: str, value: str) -> None:
     (tmp_path / "log.csv").write_text(CSV)
     with pytest.raises(LogError) as caught:
-        read_log(tmp_path / "log.csv", **{option: value})
+        read_log(tmp_path / "log.csv", **{option: value})  # type: ignore[arg-type]
     assert value in str(caught.value)
     if "Amsterdm" in value:
         assert "Europe/Amsterdam" in str(caught.value)

@@ -48,7 +48,7 @@ def table_i() -> EventLog:
     return EventLog.from_table(table.with_columns(pl.col(TIME).cast(pl.Datetime("us", "UTC"))))
 
 
-def test_the_papers_contingency_table():
+def test_the_papers_contingency_table() -> None:
     dafsa = Dafsa.of(table_i().variants)
     expected = {(OURS[s], activity, OURS[t], n) for s, activity, t, n in TABLE_II}
     assert set(dafsa.contingency().iter_rows()) == expected
@@ -56,7 +56,7 @@ def test_the_papers_contingency_table():
     assert np.flatnonzero(dafsa.final).tolist() == [4]
 
 
-def test_the_papers_annotated_log():
+def test_the_papers_annotated_log() -> None:
     log = table_i()
     annotated = Dafsa.of(log.variants).annotate(log)
     columns = annotated.select(CASE, ACTIVITY, "source state", "target state").iter_rows()
@@ -67,13 +67,13 @@ def test_the_papers_annotated_log():
     ]
 
 
-def test_sepsis(real_logs: Path):
+def test_sepsis(real_logs: Path) -> None:
     dafsa = Dafsa.of(read_log(located(REAL_LOGS[0], real_logs)[1]).variants)
     assert (dafsa.states, dafsa.transitions) == (3629, 4371)
 
 
 @given(WORDS)
-def test_states_are_the_distinct_sets_of_endings(counts: dict[tuple[str, ...], int]):
+def test_states_are_the_distinct_sets_of_endings(counts: dict[tuple[str, ...], int]) -> None:
     dafsa = Dafsa.of(Variants.from_counts(counts))
     prefixes = {word[:i] for word in counts for i in range(len(word) + 1)}
     endings = {
@@ -85,7 +85,7 @@ def test_states_are_the_distinct_sets_of_endings(counts: dict[tuple[str, ...], i
 
 
 @given(WORDS)
-def test_accepts_the_variants_and_nothing_else(counts: dict[tuple[str, ...], int]):
+def test_accepts_the_variants_and_nothing_else(counts: dict[tuple[str, ...], int]) -> None:
     dafsa = Dafsa.of(Variants.from_counts(counts))
     assert all(dafsa.accepts(word) for word in counts)
     near = {word[:-1] for word in counts} | {(*word, "a") for word in counts} | {("z",)}
@@ -96,7 +96,7 @@ def test_accepts_the_variants_and_nothing_else(counts: dict[tuple[str, ...], int
 @given(WORDS, st.randoms(use_true_random=False))
 def test_paths_follow_the_transitions_in_any_order_of_variants(
     counts: dict[tuple[str, ...], int], random: object
-):
+) -> None:
     variants = Variants.from_counts(counts)
     order = np.arange(len(variants))
     random.shuffle(order)  # type: ignore[attr-defined]
@@ -116,7 +116,7 @@ def test_paths_follow_the_transitions_in_any_order_of_variants(
     assert taken.tolist() == dafsa.counts.tolist()
 
 
-def test_no_variant_and_the_empty_variant():
+def test_no_variant_and_the_empty_variant() -> None:
     nothing = Dafsa.of(Variants.empty(("a",)))
     assert (nothing.states, nothing.transitions) == (1, 0)
     assert not nothing.accepts(())
@@ -125,7 +125,7 @@ def test_no_variant_and_the_empty_variant():
     assert (empty.states, empty.transitions) == (1, 0)
 
 
-def test_drawings_show_every_transition_and_quote_labels():
+def test_drawings_show_every_transition_and_quote_labels() -> None:
     dafsa = Dafsa.of(Variants.from_counts({('say "hi"',): 2, ("b\\c",): 1}))
     assert 's0 -- "say #quot;hi#quot; (2)" --> s1' in dafsa.to_mermaid()
     assert 's0 -> s1 [label="say \\"hi\\" (2)"];' in dafsa.to_dot()

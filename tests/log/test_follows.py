@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.drawing import draw
 from discreet.log.errors import LogError
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.release import Document
+from discreet.releases import Document, render
 
 LOGS = st.dictionaries(
     st.lists(st.sampled_from("abcd"), min_size=1, max_size=6).map(tuple),
@@ -50,7 +51,7 @@ def test_json_comes_back(log: dict[tuple[str, ...], int]) -> None:
 def test_is_a_document_in_five_formats() -> None:
     follows = Follows.of_variants(sample_log("hospital", cases=200, seed=1).variants)
     assert isinstance(follows, Document)
-    rendered = {suffix: follows.render(suffix) for suffix in Follows.suffixes}
+    rendered = {suffix: render(follows, suffix) for suffix in Follows.suffixes}
     rows = list(csv.reader(io.StringIO(rendered[".csv"])))
     assert rows[0] == ["source", "target", "count"]
     assert len(rows) == len(follows) + 1
@@ -67,7 +68,7 @@ def test_is_a_document_in_five_formats() -> None:
 def test_labels_with_odd_letters_stay_inside_their_quotes() -> None:
     label = 'a "b" <c> #1 \\ \n d & e'
     follows = Follows.of_variants(Variants.from_counts({(label,): 3}))
-    ElementTree.fromstring(follows.render(".svg"))
+    ElementTree.fromstring(draw(follows))
     assert "<c>" not in follows.render(".mmd")
     assert re.search(r'label="a \\"b\\" <c> #1 \\\\ \\n d & e"', follows.render(".dot"))
     assert Follows.from_json(follows.to_json()) == follows
@@ -79,7 +80,7 @@ def test_an_empty_graph_draws_start_and_end() -> None:
     empty = Follows((), np.zeros((1, 1), dtype=np.int64))
     assert len(empty) == 0
     assert empty.cases == 0
-    drawing = ElementTree.fromstring(empty.render(".svg"))
+    drawing = ElementTree.fromstring(draw(empty))
     assert len(drawing.findall("{http://www.w3.org/2000/svg}circle")) == 2
 
 

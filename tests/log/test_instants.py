@@ -26,18 +26,18 @@ def log_of(times: list[datetime | None]) -> EventLog:
     )
 
 
-def test_microseconds_in_the_logs_order():
+def test_microseconds_in_the_logs_order() -> None:
     log = log_of([datetime(1970, 1, 1, 0, 0, second, tzinfo=UTC) for second in (5, 1, 3)])
     assert microseconds(log).tolist() == [SECOND, 3 * SECOND, 5 * SECOND]
     assert since_start(log).tolist() == [0, 2 * SECOND, 4 * SECOND]
 
 
-def test_weeks_begin_on_monday():
+def test_weeks_begin_on_monday() -> None:
     assert datetime.fromtimestamp(MONDAY / SECOND, UTC) == datetime(1969, 12, 29, tzinfo=UTC)
     assert datetime.fromtimestamp(MONDAY / SECOND, UTC).weekday() == 0
 
 
-def test_missing_timestamps_are_a_clear_error():
+def test_missing_timestamps_are_a_clear_error() -> None:
     with pytest.raises(LogError, match="1 of 2 events have no timestamp"):
         microseconds(log_of([None, datetime(2020, 1, 1, tzinfo=UTC)]))
     table = pl.DataFrame({CASE: ["x"], ACTIVITY: ["a"]})
@@ -47,7 +47,7 @@ def test_missing_timestamps_are_a_clear_error():
         microseconds(EventLog.from_table(table.with_columns(pl.lit(5).alias(TIME))))
 
 
-def test_an_assembled_log_is_the_one_its_table_gives():
+def test_an_assembled_log_is_the_one_its_table_gives() -> None:
     log = assemble(
         ["p", "q"],
         ["a", "b", "unused", "z"],

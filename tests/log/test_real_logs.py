@@ -14,7 +14,7 @@ from discreet.log.files import opened
 from discreet.log.reading import read_log
 from discreet.log.types import Type
 from discreet.log.xes_plain import read_plain
-from tests.conftest import REAL_LOGS, RealLog
+from tests.conftest import REAL_LOGS, RealLog, read_once
 
 Located = tuple[RealLog, Path]
 
@@ -29,7 +29,7 @@ KINDS: dict[type[pl.DataType], Type] = {
 
 def test_counts(real_log: Located) -> None:
     known, path = real_log
-    log = read_log(path)
+    log = read_once(path)
     assert (log.cases, len(log.variants), log.events, len(log.activities)) == (
         known.cases,
         known.variants,
@@ -53,7 +53,7 @@ def test_every_real_log_is_plain(small_real_log: Located) -> None:
 
 def test_readers_agree(small_real_log: Located) -> None:
     _, path = small_real_log
-    fast, strict = read_log(path), read_log(path, engine="strict")
+    fast, strict = read_once(path), read_log(path, engine="strict")
     assert_frame_equal(fast.table, strict.table)
     assert fast.attributes == strict.attributes
 
@@ -84,7 +84,7 @@ def test_agrees_with_r4pm(real_log: Located) -> None:
 
 @pytest.mark.parametrize("name", ["Sepsis.xes.gz"])
 def test_ties_keep_the_order_of_the_file(real_logs: Path, name: str) -> None:
-    log = read_log(real_logs / name)
+    log = read_once(real_logs / name)
     frame = log.frame.with_row_index("row").with_columns(position=pl.Series(log.order))
     again = frame.sort(CASE, TIME, "position", maintain_order=True).group_by(CASE).agg(ACTIVITY)
     mine = frame.group_by(CASE).agg(ACTIVITY)
@@ -92,6 +92,6 @@ def test_ties_keep_the_order_of_the_file(real_logs: Path, name: str) -> None:
 
 
 def test_lifecycle_is_absent_where_the_file_has_none(real_logs: Path) -> None:
-    log: EventLog = read_log(real_logs / "BPIC2020_PrepaidTravelCost.xes.gz")
+    log: EventLog = read_once(real_logs / "BPIC2020_PrepaidTravelCost.xes.gz")
     assert LIFECYCLE not in log.table.columns
     assert log.attributes["concept:name"] == "Prepaid Travel Costs"

@@ -33,7 +33,7 @@ def test_counting_agrees_with_a_counter(cases: list[tuple[str, ...]]) -> None:
 
 
 def test_many_activities_keep_their_order() -> None:
-    cases = [(f"{i:04d}",) for i in range(1000)]
+    cases: list[tuple[str, ...]] = [(f"{i:04d}",) for i in range(1000)]
     variants, which = of(cases)
     assert [variants.sequence(i) for i in range(1000)] == cases
     assert which.tolist() == list(range(1000))

@@ -1,13 +1,14 @@
 """A first simple audit: how often an event happens on two neighbouring logs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
+from typing import Any
 
 from scipy.stats import beta
 
-from discreet.log.variants import Variants
+from discreet.log.variants import Key, Variants
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.randomness import Randomness
 
@@ -19,7 +20,7 @@ MISTAKE = 1e-7
 class Small:
     """A log that is only its variants."""
 
-    counts: dict[tuple[str, ...], int]
+    counts: Mapping[Any, int]
 
     @cached_property
     def variants(self) -> Variants:
@@ -28,13 +29,13 @@ class Small:
 
 def loss_at_least(
     mechanism: Mechanism,
-    log_: dict[tuple[str, ...], int],
+    log_: Mapping[Key, int],
     case: tuple[str, ...],
     event: Callable[[object], bool],
     runs: int,
 ) -> float:
     """A lower bound (wrong with probability 2·MISTAKE) on ln P[event | case] / P[event | not]."""
-    more = dict(log_)
+    more: dict[tuple[str, ...], int] = dict(log_.items())
     more[case] = more.get(case, 0) + 1
     source = Randomness.system()
     hits = [

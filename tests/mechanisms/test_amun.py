@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.certificate import check_certificate
+from discreet.ledger import Ledger
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK, microseconds
@@ -24,15 +26,22 @@ from discreet.mechanisms.amun.columns import Column
 from discreet.mechanisms.amun.gaps import EDGES, WEIGHT, Gaps, Steps
 from discreet.mechanisms.amun.risk import advantage_bound
 from discreet.mechanisms.amun.sampling import choose_by_row, projected, shrunk
-from discreet.mechanisms.amun.spending import GapsSpending, Spending
+from discreet.mechanisms.amun.spending import (
+    ACTIVITY_GAPS,
+    ALL_GAPS,
+    RELATION_GAPS,
+    spending,
+)
 from discreet.mechanisms.amun.starts import DEPTH, Halving, Starts, cost
-from discreet.mechanisms.amun.strict import _relations, _steps
+from discreet.mechanisms.amun.strict import relations_of, steps_of
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
-from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import OptimalSelection
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Laplace, Selecting, Sequential
+from discreet.verification import check_certificate
+from tests.composition import basic
 from tests.mechanisms.test_amun_published import log_of, variant_set
 
 HOSPITAL = sample_log("hospital", cases=3000, seed=1)
@@ -107,7 +116,8 @@ def test_times_of_a_large_budget_are_like_the_true_ones() -> None:
     shown = variant_set(new)
     known = [HOSPITAL.variants.sequence(v) in shown for v in range(len(HOSPITAL.variants))]
     kept = HOSPITAL.take_cases(np.flatnonzero(np.array(known)[HOSPITAL.variant_of_case]))
-    for place in (lambda t: t // HOUR % 24, lambda t: t // DAY % 7):
+    places: tuple[Callable[[Any], Any], ...] = (lambda t: t // HOUR % 24, lambda t: t // DAY % 7)
+    for place in places:
         true = np.bincount(place(microseconds(HOSPITAL)[HOSPITAL.offsets[:-1]]), minlength=24)
         drawn = np.bincount(place(microseconds(new)[new.offsets[:-1]]), minlength=24)
         assert np.abs(true / true.sum() - drawn / drawn.sum()).sum() < 0.2
@@ -142,7 +152,7 @@ def outcomes(
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 2.0])
 def test_halving_is_private_exactly(epsilon: float) -> None:
     """Every outcome, for many logs on eight weeks and every neighbour with one case more."""
-    halving = Halving(epsilon, depth=3)
+    halving = Halving(Laplace("calendar", epsilon), depth=3)
     rate, t = float(halving.rate), halving.step
     assert cost(rate, 3) <= epsilon
     worst = 0.0
@@ -160,7 +170,7 @@ def test_halving_is_private_exactly(epsilon: float) -> None:
 
 
 def test_halving_draws_what_the_enumeration_says() -> None:
-    halving = Halving(1.0, depth=2)
+    halving = Halving(Laplace("calendar", 1.0), depth=2)
     counts = (9, 0, 2, 5)
     exact = outcomes(counts, 0, float(halving.rate), halving.step)
     weeks = np.repeat(np.arange(4), counts)
@@ -171,19 +181,17 @@ def test_halving_draws_what_the_enumeration_says() -> None:
 
 
 def test_start_times_outside_the_public_stretch_count_at_its_edge() -> None:
-    spending = Spending.of(Budget(400, 0.1), 0.5, (), 0.1).starts
+    steps = spending(Budget(400, 0.1), 0.5, (), 0.1)
     early = np.full(500, MONDAY - 3000 * WEEK + 9 * HOUR)
-    drawn = Starts.learn(early, spending, Randomness.seeded(0)).draw(300, Randomness.seeded(1))
+    drawn = Starts.learn(early, steps, Randomness.seeded(0)).draw(300, Randomness.seeded(1))
     assert (drawn >= MONDAY).all()
     assert (drawn < MONDAY + WEEK).mean() > 0.9
     assert (drawn // HOUR % 24 == 9).mean() > 0.9
 
 
-def test_with_nothing_learnt_starts_still_lie_in_the_public_stretch() -> None:
-    spending = Spending.of(Budget(0.001, 0.1), 0.5, (), 0.1).starts
-    drawn = Starts.learn(np.array([0]), spending, Randomness.seeded(0)).draw(
-        100, Randomness.seeded(1)
-    )
+def test_with_nothing_learned_starts_still_lie_in_the_public_stretch() -> None:
+    steps = spending(Budget(0.001, 0.1), 0.5, (), 0.1)
+    drawn = Starts.learn(np.array([0]), steps, Randomness.seeded(0)).draw(100, Randomness.seeded(1))
     assert ((drawn >= MONDAY) & (drawn < MONDAY + (1 << DEPTH) * WEEK)).all()
 
 
@@ -204,7 +212,7 @@ def test_a_case_weighs_at_most_one_in_every_histogram(
     tables = []
     for table in (base, pl.concat([base, added])):
         log = EventLog.from_table(table)
-        steps = _steps(log, microseconds(log), released, _relations(released))
+        steps = steps_of(log, microseconds(log), released, relations_of(released))
         into = np.append(steps.targets, -1)[steps.relation]
         tables.append(
             (
@@ -220,7 +228,7 @@ def test_a_case_weighs_at_most_one_in_every_histogram(
 def test_only_relations_of_released_variants_are_asked_for() -> None:
     log = log_of(["ab"] * 3 + ["ac", "xyz"])
     released = log.variants.take(np.flatnonzero(log.variants.counts == 3)).trimmed()
-    steps = _steps(log, microseconds(log), released, _relations(released))
+    steps = steps_of(log, microseconds(log), released, relations_of(released))
     assert len(steps.targets) == 1
     assert sorted(steps.relation.tolist()) == [-1, -1, -1, 0, 0, 0]
 
@@ -232,8 +240,9 @@ def test_gaps_of_a_large_budget_fall_into_the_true_bins() -> None:
         offsets=np.arange(0, 1001, 2),
         targets=np.array([0, 1]),
     )
-    learnt = Gaps.learn(steps, GapsSpending(50.0, 50.0, 50.0), Randomness.seeded(0))
-    drawn = learnt.draw(np.array([0] * 200 + [1] * 200), Randomness.seeded(1))
+    plenty = tuple(Laplace(name, 50.0) for name in (ALL_GAPS, ACTIVITY_GAPS, RELATION_GAPS))
+    learned = Gaps.learn(steps, Sequential("gaps", plenty), Randomness.seeded(0))
+    drawn = learned.draw(np.array([0] * 200 + [1] * 200), Randomness.seeded(1))
     assert (drawn[:200] == 0).mean() > 0.99
     place = np.searchsorted(EDGES, HOUR, side="right") - 1
     inside = (drawn[200:] >= EDGES[place]) & (drawn[200:] < EDGES[place + 1])
@@ -294,9 +303,9 @@ def test_a_column_is_selected_by_one_value_per_case() -> None:
     """A value in a single case is shown as rarely as partition selection says, however often."""
     table = log_of(["a" * 50]).table.with_columns(pl.lit("secret").alias("who"))
     log = EventLog.from_table(table)
-    budget = Budget(1.0, 0.05)
+    step = Selecting("values of who", OptimalSelection(1.0, 0.05))
     runs, source = 2000, Randomness.seeded(2)
-    shown = sum(len(Column.learn(log, "who", budget, source).values) for _ in range(runs))
+    shown = sum(len(Column.learn(log, "who", step, source).values) for _ in range(runs))
     chance = float(OptimalSelection(1.0, 0.05).probability(1))
     assert stats.binomtest(shown, runs, chance).pvalue > 1e-7
 
@@ -374,6 +383,20 @@ def test_logs_without_times_are_refused() -> None:
     for fidelity in ("strict", "published"):
         with pytest.raises(LogError, match="no timestamps"):
             mechanism("amun", fidelity=fidelity).release(EventLog.from_table(table))
+
+
+def test_what_can_fail_on_public_grounds_fails_before_anything_is_booked(tmp_path: Path) -> None:
+    timeless = EventLog.from_table(pl.DataFrame({CASE: ["1"], ACTIVITY: ["a"]}))
+    with Ledger(tmp_path / "ledger.db", create=True) as ledger:
+        ledger.set_budget("s", Budget(2, 1e-5))
+        for chosen, log, message in (
+            (Amun(), timeless, "no timestamps"),
+            (Amun(columns=("nope",)), HOSPITAL, "no column 'nope'"),
+            (Amun(epsilon=1e-4, times_share=0.999), HOSPITAL, "larger epsilon"),
+        ):
+            with pytest.raises((LogError, ParameterError), match=message):
+                ledger.release(chosen, log, source="s")
+        assert ledger.account("s").releases == 0
 
 
 def test_the_holder_is_warned_of_dates_outside_the_public_stretch() -> None:

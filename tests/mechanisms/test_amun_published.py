@@ -32,7 +32,7 @@ from discreet.mechanisms.amun.published import (
 )
 from discreet.mechanisms.amun.risk import published_epsilon, worst_prior
 from discreet.privacy.randomness import Randomness
-from tests.conftest import REAL_LOGS, located
+from tests.conftest import REAL_LOGS, located, read_once
 
 CASES = st.lists(st.text("abc", min_size=1, max_size=5), min_size=1, max_size=15)
 
@@ -208,7 +208,7 @@ LOGS = ("Sepsis", "Unrineweginfectie", "RoadTrafficFines", "CCC19", "BPIC2013_cl
 @pytest.mark.parametrize("name", LOGS)
 def test_real_logs_keep_their_variants_and_no_time_is_copied(name: str, real_logs: Path) -> None:
     known = next(log for log in REAL_LOGS if str(log) == name)
-    log = read_log(located(known, real_logs)[1])
+    log = read_once(located(known, real_logs)[1])
     relative = since_start(log)
     ratios = []
     source = Randomness.seeded(1)

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from discreet.certificate import check_certificate
 from discreet.log.samples import sample_log
 from discreet.mechanisms.auto import Auto
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
+from discreet.verification import check_certificate
 
 
 def test_it_chooses_headtail_and_says_why() -> None:
@@ -31,8 +32,9 @@ def test_it_chooses_laplace_without_delta_at_little_epsilon() -> None:
     chosen, reason = Auto(epsilon=0.1, delta=0, alphabet=("a", "b")).choice
     assert chosen == Laplace(epsilon=0.1, delta=0, alphabet=("a", "b"))
     assert "noisy prefixes" in reason
-    for given in ({"epsilon": 1.0, "delta": 0.0}, {"epsilon": 0.1, "delta": 1e-6}):
-        assert isinstance(Auto(alphabet=("a", "b"), **given).choice[0], HeadTail)
+    for epsilon, delta in ((1.0, 0.0), (0.1, 1e-6)):
+        other = Auto(epsilon=epsilon, delta=delta, alphabet=("a", "b"))
+        assert isinstance(other.choice[0], HeadTail)
     shared = Auto(epsilon=1.0, delta=0, alphabet=("a", "b"), cases_per_individual=5)
     assert isinstance(shared.choice[0], Laplace)  # what counts is the budget of a case
     assert shared.guarantee().holds == Budget(1.0, 0.0)
@@ -59,3 +61,14 @@ def test_the_released_file_names_the_choice_and_can_be_checked(tmp_path: Path) -
         certificate, findings = check_certificate(path)
         assert all(finding.outcome == "holds" for finding in findings)
         assert certificate.notes[0].startswith(f"{name} was chosen:")
+
+
+def test_the_chosen_mechanism_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Mechanism] = []
+    for kind in (HeadTail, Laplace, TraVaS):
+        monkeypatch.setattr(kind, "check", lambda self, log: asked.append(self))
+    log = sample_log("permits", cases=10, seed=1)
+    for given in ({}, {"want": "real-variants"}):
+        auto = Auto(**given)  # type: ignore[arg-type]
+        auto.check(log)
+        assert asked[-1] is auto.choice[0]

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
-from fractions import Fraction
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from discreet.ledger import Ledger
+from discreet.log.errors import LogError
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.choice import CHOICE_SHARE, SCORE_GRID, Choice
+from discreet.mechanisms.blocks.closest import CHOICE_SHARE, SCORE_GRID, SENSITIVITY, closeness
+from discreet.mechanisms.choice import Choice
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
-from discreet.utility.similarity import relative_log_similarity
+from discreet.privacy.guarantee import Budget
 
 
 def test_the_guarantee_adds_up() -> None:
@@ -77,10 +81,41 @@ def test_one_more_case_raises_the_score_by_no_more_than_the_sensitivity(seed: in
     added = word()
     small = Variants.from_counts(counts)
     large = Variants.from_counts([*counts.items(), (added, 1)])
+    assert 0 <= closeness(large, released) - closeness(small, released) <= SENSITIVITY
 
-    def score(log: Variants) -> Fraction:
-        exact = relative_log_similarity(log, released) * log.cases
-        return Fraction(int(exact * SCORE_GRID), SCORE_GRID)
 
-    step = Fraction(2, SCORE_GRID)
-    assert -step <= score(large) - score(small) <= 2 + step
+def test_a_choice_of_ten_million_cases_and_one_more() -> None:
+    """Both mechanisms score by the same exact integers, however large the log."""
+    log = Variants.from_counts({("a", "b"): 7_000_000, ("a",): 2_999_999, ("b", "c"): 1})
+    larger = Variants.from_counts([*log, (("c",), 1)])
+    for released in (log, Variants.from_counts({("a", "b"): 3, ("c", "a"): 1})):
+        assert 0 <= closeness(larger, released) - closeness(log, released) <= SENSITIVITY
+    assert closeness(log, log) >= (log.cases - 200) * SCORE_GRID
+
+
+@pytest.mark.parametrize("name", ["ddpm", "sequence"])
+def test_a_candidate_that_cannot_run_is_refused_before_anything_is_booked(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = sample_log("hospital", cases=50, seed=1)
+    rivals = mechanism("choice", candidates=f"travas,{name}", epsilon=1)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with Ledger(tmp_path / "ledger.db", create=True) as ledger:
+        ledger.set_budget("s", Budget(2, 1e-5))
+        with pytest.raises(ParameterError, match="needs torch"):
+            ledger.release(rivals, log, source="s")
+        assert ledger.account("s").releases == 0
+
+
+def test_a_candidate_without_times_is_refused_before_it_draws() -> None:
+    log = sample_log("hospital", cases=50, seed=1)
+    timeless = replace(log, table=log.table.drop("time:timestamp"))
+    rivals = mechanism("choice", candidates="travas,amun")
+    with pytest.raises(LogError, match="no timestamps"):
+        rivals.check(timeless)
+    rivals.check(log)
+
+
+def test_candidates_have_variants() -> None:
+    with pytest.raises(ParameterError, match="df-laplace returns a follows"):
+        Choice(candidates="travas,df-laplace", alphabet=("a",))

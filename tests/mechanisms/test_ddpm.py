@@ -8,13 +8,15 @@ from scipy.stats import binomtest, chisquare
 
 from discreet.audits.neighbours import Case, make_log
 from discreet.log.variants import Variants
+from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.ddpm import DDPM
-from discreet.mechanisms.ddpm.mechanism import layer_sizes
-from discreet.mechanisms.parts.dictionary import Dictionary
+from discreet.mechanisms.ddpm.sizes import layer_sizes
+from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
 
+from discreet.dpsgd.sgd import fresh_weights, plain  # noqa: E402
 from discreet.mechanisms.ddpm.diffusion import (  # noqa: E402
     BETA,
     KEPT,
@@ -25,7 +27,6 @@ from discreet.mechanisms.ddpm.diffusion import (  # noqa: E402
     odds,
     time_features,
 )
-from discreet.training.sgd import fresh_weights, plain  # noqa: E402
 
 
 def test_the_schedule_is_the_papers() -> None:
@@ -101,7 +102,7 @@ def test_cases_are_independent_of_how_many_are_drawn() -> None:
 
 
 @pytest.mark.parametrize("fidelity", ["published", "strict"])
-def test_published_shows_a_single_persons_variant(fidelity: str) -> None:
+def test_published_shows_a_single_persons_variant(fidelity: Fidelity) -> None:
     """The support leak: a variant that one case has comes out of published, hardly of strict."""
     log = make_log([*(Case(("a",)) for _ in range(20)), Case(("b",))])
     mechanism = DDPM(

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.certificate import check_certificate
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.contributions import Contributions, Norm
+from discreet.mechanisms.blocks.quantile import FALLBACK, LARGEST, edges, private_bound
 from discreet.mechanisms.df_laplace import DFLaplace
 from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.parts.contributions import Contributions, Norm
-from discreet.mechanisms.parts.quantile import FALLBACK, LARGEST, edges, private_bound
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.verification import check_certificate
 from tests.mechanisms.neighbours import loss_at_least
 
 CASES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=60).map(tuple)
@@ -70,10 +70,12 @@ def test_scaling_keeps_the_flow_balanced() -> None:
 def test_the_private_bound_is_the_quantile_and_each_case_has_one_bin() -> None:
     sizes = np.arange(1, 101)
     source = Randomness.system()
-    found = private_bound(sizes, np.full(100, 50), 0.9, 1000, source)
+    little, much = CountNoise.laplace(1, 1000), CountNoise.laplace(1, 1)
+    found = private_bound(sizes, np.full(100, 50), 0.9, little, source)
     assert 90 <= found <= 112
-    assert private_bound(np.array([10**9]), np.array([5]), 0.9, 1000, source) == LARGEST
-    empty = [private_bound(np.zeros(0, int), np.zeros(0, int), 0.9, 1, source) for _ in range(40)]
+    assert private_bound(np.array([10**9]), np.array([5]), 0.9, little, source) == LARGEST
+    nobody = np.zeros(0, int)
+    empty = [private_bound(nobody, nobody, 0.9, much, source) for _ in range(40)]
     assert FALLBACK in empty
     assert list(edges()) == sorted(set(edges()))
 

@@ -1,7 +1,8 @@
 import itertools
 import math
-from fractions import Fraction
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from discreet.certificate import check_certificate
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
@@ -18,15 +18,20 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.dpim import DPIM
 from discreet.mechanisms.dpim.building import Build
 from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import candidates, plan
-from discreet.mechanisms.dpim.sampling import Sampler, _noisy_max_repeatedly
+from discreet.mechanisms.dpim.choosing import CHOICE, FITNESS, candidates, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampling import FITNESS as ROUND_FITNESS
+from discreet.mechanisms.dpim.sampling import Sampler, noisy_max_repeatedly, round_steps
 from discreet.mechanisms.parameters import ParameterError
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, flower, sequence
-from discreet.privacy.accounting import basic, zcdp
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Choosing, noise_of
+from discreet.verification import check_certificate
+from tests.composition import basic, zcdp
+from tests.conftest import read_once
 
 SHARES = (0.65, 0.25, 0.1)
 LETTERS = tuple("abcd")
@@ -34,7 +39,7 @@ LETTERS = tuple("abcd")
 sequences = st.lists(st.sampled_from(LETTERS), max_size=12).map(tuple)
 
 
-def events(counts: dict[str, int]) -> EventLog:
+def events(counts: Mapping[str, int] | Mapping[tuple[str, ...], int]) -> EventLog:
     rows = [
         (f"{sequence_}{number}", letter)
         for sequence_, count in counts.items()
@@ -109,7 +114,7 @@ class TestGuarantee:
             {"alphabet": LETTERS, "min_fitness": 1.5},
         ],
     )
-    def test_parameters_out_of_range_are_refused(self, parameters: dict[str, object]) -> None:
+    def test_parameters_out_of_range_are_refused(self, parameters: dict[str, Any]) -> None:
         with pytest.raises(ParameterError):
             DPIM(**parameters)
 
@@ -190,7 +195,7 @@ class TestRelease:
         ],
     )
     def test_without_noise_the_paper_s_example_gives_its_figure(
-        self, parameters: dict[str, object]
+        self, parameters: dict[str, Any]
     ) -> None:
         mechanism = DPIM(epsilon=100_000, alphabet=tuple("RHMSD"), **parameters)
         document = mechanism.release(events(TABLE_1)).artefact
@@ -201,7 +206,7 @@ class TestRelease:
         "parameters", [{}, {"delta": 0}, {"method": "sampler"}, {"fidelity": "published"}]
     )
     def test_many_releases_are_what_as_many_single_ones_would_be(
-        self, parameters: dict[str, object]
+        self, parameters: dict[str, Any]
     ) -> None:
         """Scores that are remembered from one release to the next change nothing."""
         mechanism = DPIM(epsilon=2, alphabet=tuple("RHMSD"), **parameters)
@@ -267,6 +272,7 @@ class TestRelease:
         tree = (
             DPIM(epsilon=10_000, alphabet=tuple("RHMSDXYZ")).release(events(TABLE_1)).artefact.tree
         )
+        assert tree is not None
         assert set(tree.labels) == set("RHMSD")  # thresholds of 16 deviations: 56 pairs, e⁻²²·⁶
         empty = EventLog.from_table(
             pl.DataFrame({"case:concept:name": [], "concept:name": []}, strict=False).cast(
@@ -290,13 +296,13 @@ class TestGraphMethod:
         assert flower(("a", "b")) in found
 
     def test_noise_scales_follow_from_the_parameters(self) -> None:
-        pure = plan(Budget(1.0), SHARES, 8)
-        assert float(pure.graph.size) / GRID == pytest.approx(2 * 8 / 0.65)
-        assert float(pure.fitness.size) / GRID == pytest.approx(1 / 0.1)
-        gaussian = plan(Budget(1.0, 1e-6), SHARES, 8)
-        rho = sum(part.rho or 0 for part in gaussian.parts)
-        assert float(gaussian.graph.size) / GRID**2 == pytest.approx(8 / (0.65 * rho))
-        assert float(gaussian.choice) ** 2 / 8 == pytest.approx(0.25 * rho)
+        pure = graph_steps(Budget(1.0), SHARES)
+        assert float(pair_noise(pure, 8).size) / GRID == pytest.approx(2 * 8 / 0.65)
+        assert float(noise_of(pure.named(FITNESS), 1).size) == pytest.approx(1 / 0.1)
+        gaussian = graph_steps(Budget(1.0, 1e-6), SHARES)
+        rho = float(gaussian.rho or 0)
+        assert float(pair_noise(gaussian, 8).size) / GRID**2 == pytest.approx(8 / (0.65 * rho))
+        assert gaussian.find(CHOICE, Choosing).epsilon ** 2 / 8 == pytest.approx(0.25 * rho)
 
     def test_neighbours_are_not_told_apart_by_more_than_epsilon(self) -> None:
         """The example of the paper: has anyone undergone surgery twice?"""
@@ -320,8 +326,7 @@ class TestGraphMethod:
 class TestSampler:
     def sampler(self, *, published: bool, epsilon: float = 0.5) -> Sampler:
         return Sampler(
-            round_epsilon=epsilon,
-            shares=SHARES,
+            round=round_steps(epsilon, SHARES),
             pairs=(4, 8),
             stop=0.01,
             min_fitness=0.95,
@@ -347,7 +352,7 @@ class TestSampler:
     def test_repeated_maximum_chooses_without_replacement(self) -> None:
         counts = np.array([5, 900, 3, 700, 0])
         source = Randomness.seeded(1)
-        chosen = _noisy_max_repeatedly(counts, 2, Fraction(1, 10), source)
+        chosen = noisy_max_repeatedly(counts, 2, CountNoise.laplace(1, 10), source)
         assert chosen.tolist() == [1, 3]
 
     def test_siblings_read_the_log_again_and_again_as_published(self) -> None:
@@ -386,7 +391,7 @@ class TestSampler:
         high = [
             sum(sampler.fitness(cases, tree, source) >= 0.85 for _ in range(runs)) for cases in logs
         ]
-        claimed = sampler.round_epsilon * SHARES[2]
+        claimed = sampler.round.named(ROUND_FITNESS).spent.epsilon
         found = _least_epsilon(high[0], high[1], runs)
         if published:
             assert found > 4 * claimed
@@ -394,15 +399,15 @@ class TestSampler:
             assert found <= claimed
 
     def test_strict_reads_starts_and_ends_no_more_than_max_cuts_times(self) -> None:
-        from discreet.mechanisms.dpim.sampling import _EndReader
+        from discreet.mechanisms.dpim.sampling import EndReader
 
         cases = Cases(Variants.from_counts({tuple("ab"): 5}), LETTERS)
-        reader = _EndReader(self.sampler(published=False), cases, Randomness.seeded(1))
+        reader = EndReader(self.sampler(published=False), cases, Randomness.seeded(1))
         answers = [reader({0, 1}, 0.5) for _ in range(5)]
         assert [answer is None for answer in answers] == [False] * 3 + [True] * 2
 
     def test_random_stopping_gives_up_sometimes(self) -> None:
-        sampler = Sampler(1.0, SHARES, (2, 4), 0.5, 2.0, 2, False, None)
+        sampler = Sampler(round_steps(1.0, SHARES), (2, 4), 0.5, 2.0, 2, False, None)
         cases = Cases(Variants.from_counts({tuple("ab"): 5}), LETTERS)
         outcomes = {sampler.draw(cases, Randomness.seeded(seed))[0] is None for seed in range(60)}
         assert outcomes == {True, False}
@@ -419,8 +424,9 @@ class TestRealLogs:
         ],
     )
     def test_at_epsilon_one_strict_beats_the_control(self, name: str, real_logs: Path) -> None:
-        log = read_log(real_logs / f"{name}.xes.gz")
+        log = read_once(real_logs / f"{name}.xes.gz")
         release = DPIM(epsilon=1, alphabet=log.activities).release(log, insecure_seed=1)
+        assert release.artefact.tree is not None
         result = replay(release.artefact.tree, log.variants)
         control = replay(flower(log.activities), log.variants)
         assert result.fitness >= 0.9
@@ -443,7 +449,9 @@ class TestRealLogs:
     ) -> None:
         log = read_log(real_logs / f"{name}.xes.gz", classifier=classifier)  # type: ignore[arg-type]
         mechanism = DPIM(epsilon=100_000, alphabet=log.activities)
-        mined = replay(mechanism.release(log).artefact.tree, log.variants)
+        tree = mechanism.release(log).artefact.tree
+        assert tree is not None
+        mined = replay(tree, log.variants)
         plain = replay(inductive_miner(log.variants), log.variants)
         assert mined.fitness == pytest.approx(plain.fitness, abs=0.1)
         assert mined.precision == pytest.approx(plain.precision, abs=0.1)

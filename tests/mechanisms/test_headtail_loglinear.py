@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import loglinear
-from discreet.mechanisms.headtail.candidates import PHASES, Integers
+from discreet.mechanisms.headtail.candidates import PHASES
 from discreet.mechanisms.headtail.loglinear import CLIP, GRID, ONCE, Examples, LogLinear, trained
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian

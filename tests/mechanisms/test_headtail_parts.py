@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail import (
     candidates,
     nearness,
@@ -25,7 +26,6 @@ from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
 from discreet.mechanisms.headtail.tables import MOST_LABELS, Tables, found_activities, thinned
 from discreet.mechanisms.headtail.votes import Estimate
-from discreet.mechanisms.parts.alphabet import projected
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
 from discreet.privacy.count_noise import CountNoise
@@ -75,7 +75,7 @@ def test_ties_go_to_the_first_of_the_support(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_case_moves_one_vote_by_one() -> None:
     chosen = Variants.from_counts({("a", "b"): 1, ("a", "c"): 1})
-    counts = {("a", "b", "x"): 3, ("a", "c"): 2}
+    counts: dict[tuple[str, ...], int] = {("a", "b", "x"): 3, ("a", "c"): 2}
     before = Variants.from_counts(counts)
     after = Variants.from_counts(counts | {("c",): 1})
     noise = CountNoise.laplace(1, 1.0)
@@ -98,7 +98,7 @@ def test_support_takes_the_centres_first() -> None:
 def test_greedy_equals_exhaustive_greedy() -> None:
     generator = np.random.default_rng(4)
     apart = generator.random((40, 40)).astype(np.float32)
-    apart = (apart + apart.T) / 2
+    apart = ((apart + apart.T) / 2).astype(np.float32)
     np.fill_diagonal(apart, 0)
     weight = generator.random(40).astype(np.float32)
     left = np.ones(40, dtype=np.float32)
@@ -293,9 +293,12 @@ def test_pruning_leaves_out_what_blurs_the_model() -> None:
 def test_pruning_hardly_touches_real_variants() -> None:
     head = Variants.from_counts({("a", "b"): 5, ("b", "a"): 4, ("c",): 3, ("a", "c", "b"): 1})
     assert pruning.pruned(head, head) == head
-    often = {("a", "b", "c", "d", "e"): 5000, ("a", "c", "b", "d", "e"): 3000}
+    often: dict[tuple[str, ...], int] = {
+        ("a", "b", "c", "d", "e"): 5000,
+        ("a", "c", "b", "d", "e"): 3000,
+    }
     odd = {("e", "c", "b", "d", "a"): 10, ("d", "b", "c", "a"): 10, ("c", "e", "a", "d"): 10}
-    release = Variants.from_counts({**often, **odd})
+    release = Variants.from_counts(often | odd)
     found = pruning.pruned(release, release)
     assert found.cases == release.cases
     assert set(often) <= set(found.to_dict())

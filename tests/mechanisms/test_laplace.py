@@ -3,21 +3,22 @@ from pathlib import Path
 
 import pytest
 
-from discreet.certificate import check_certificate
-from discreet.log.reading import read_log
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
+from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
 from discreet.mechanisms.laplace import (
     LENGTH_SHARE,
     Laplace,
     best_form,
-    level_noise,
+    prefix_tree,
     refuse_explosion,
 )
 from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.parts.prefix_tree import PrefixTree
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget
-from discreet.utility.similarity import relative_log_similarity
+from discreet.privacy.steps import noise_of
+from discreet.verification import check_certificate
+from tests.conftest import read_once
 from tests.mechanisms.neighbours import Small, loss_at_least
 
 LABELS = ("a", "b")
@@ -59,7 +60,7 @@ def test_bad_parameters_are_refused() -> None:
         Laplace(fidelity="published")
     with pytest.raises(ParameterError, match="delta above 0"):
         Laplace(alphabet=LABELS, form="gaussian")
-    tree = PrefixTree(sample_log("hospital", cases=20, seed=1).variants)
+    tree = NoisyPrefixTree(sample_log("hospital", cases=20, seed=1).variants)
     tree.open = tree.open.repeat(1_000_000)
     with pytest.raises(ParameterError, match="min_count"):
         refuse_explosion(tree)
@@ -85,12 +86,14 @@ def test_strict_is_not_contradicted_by_the_same_event(form: str) -> None:
 
 
 def test_the_form_is_chosen_by_public_facts() -> None:
-    assert best_form(Budget(1.0), 20, 10) == "privtree"
-    assert best_form(Budget(1.0), 2, 5000) == "levels"
-    assert best_form(Budget(1.0, 1e-6), 20, 500) == "gaussian"
-    assert level_noise("levels", Budget(0.5), 7).size == 14
-    gaussian = level_noise("gaussian", Budget(1.0, 1e-6), 8)
-    assert gaussian.deviation == pytest.approx(math.sqrt(8) * 5.0, rel=0.1)
+    pure, approximate = prefix_tree("auto", Budget(1.0)), prefix_tree("auto", Budget(1.0, 1e-6))
+    assert best_form(pure, 20, 10).name == "PrivTree"
+    assert best_form(pure, 2, 5000).name == "all levels: Laplace"
+    gaussian = best_form(approximate, 20, 500)
+    assert gaussian.name == "all levels: Gaussian"
+    (levels,) = prefix_tree("levels", Budget(0.5)).steps
+    assert noise_of(levels, 7).size == 14
+    assert noise_of(gaussian, 8).deviation == pytest.approx(math.sqrt(8) * 5.0, rel=0.1)
 
 
 @pytest.mark.parametrize("form", ["levels", "gaussian", "privtree"])
@@ -100,8 +103,8 @@ def test_a_large_log_keeps_its_frequent_variants(form: str) -> None:
         epsilon=20,
         delta=1e-6,
         alphabet=log.activities,
-        form=form,
-        max_length=40,  # type: ignore[arg-type]
+        form=form,  # type: ignore[arg-type]
+        max_length=40,
     )
     released = chosen.release(log).artefact
     assert relative_log_similarity(log.variants, released) > 0.7
@@ -139,15 +142,15 @@ def test_logs_of_next_to_nothing_are_released(
 def test_published_reproduces_the_authors_code(
     file: str, length: int, least: int, similarity: float, real_logs: Path
 ) -> None:
-    log = read_log(real_logs / file)
+    log = read_once(real_logs / file)
     chosen = Laplace(fidelity="published", epsilon=1, max_length=length, min_count=least)
     found = [relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(3)]
     assert sum(found) / 3 == pytest.approx(similarity, abs=0.04)
 
 
 def test_no_budget_makes_a_real_log_explode(small_real_log: tuple[object, Path]) -> None:
-    log = read_log(small_real_log[1])
+    log = read_once(small_real_log[1])
     for epsilon in (0.01, 0.1, 1, 10):
         for form in ("auto", "levels"):
-            chosen = Laplace(epsilon=epsilon, alphabet="from-log", form=form)  # type: ignore[arg-type]
+            chosen = Laplace(epsilon=epsilon, alphabet="from-log", form=form)
             assert len(chosen.release(log).artefact) < 20_000

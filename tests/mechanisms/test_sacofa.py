@@ -2,14 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.certificate import check_certificate
-from discreet.log.reading import read_log
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.sacofa import RULE_SHARE, SaCoFa
 from discreet.privacy.guarantee import Budget
-from discreet.utility.similarity import relative_log_similarity
+from discreet.verification import check_certificate
+from tests.conftest import read_once
 from tests.mechanisms.neighbours import Small, loss_at_least
 
 LABELS = ("a", "b", "d")
@@ -64,7 +64,7 @@ def test_bad_parameters_are_refused() -> None:
     with pytest.raises(ParameterError, match="raw log"):
         SaCoFa(fidelity="published", max_length=3, rules="learn")
     with pytest.raises(ParameterError, match="is not a rule"):
-        SaCoFa(alphabet=LABELS, rules=[["mostly", "a", "b"]])
+        SaCoFa(alphabet=LABELS, rules=(("mostly", "a", "b"),))
 
 
 def test_published_gives_away_a_case_that_breaks_a_rule() -> None:
@@ -152,7 +152,7 @@ def test_rules_travel_with_the_certificate(tmp_path: Path) -> None:
 def test_published_reproduces_the_authors_code(
     file: str, length: int, least: int, similarity: float, real_logs: Path
 ) -> None:
-    log = read_log(real_logs / file)
+    log = read_once(real_logs / file)
     chosen = SaCoFa(fidelity="published", epsilon=1, max_length=length, min_count=least)
     runs = 12
     found = [

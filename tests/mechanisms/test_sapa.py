@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.follows import Follows
-from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts import playout
-from discreet.mechanisms.parts.contributions import near_pairs
-from discreet.mechanisms.parts.playout import balanced, play_out
+from discreet.mechanisms.blocks import walks
+from discreet.mechanisms.blocks.contributions import near_pairs
+from discreet.mechanisms.blocks.walks import balanced, walk_out
 from discreet.mechanisms.sapa import SaPa
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.utility.similarity import relative_log_similarity
+from tests.conftest import read_once
 from tests.mechanisms.neighbours import loss_at_least
 
 GRAPHS = st.integers(1, 5).flatmap(
@@ -37,7 +37,7 @@ def graph(rows: list[list[int]]) -> Follows:
 @given(GRAPHS)
 def test_the_play_out_takes_no_step_more_often_than_it_was_counted(rows: list[list[int]]) -> None:
     follows = graph(rows)
-    traces = play_out(follows, Randomness.system())
+    traces = walk_out(follows, Randomness.system())
     counted = Counter({(s, t): n for s, t, n in follows})
     used = Counter({(s, t): n for s, t, n in Follows.of_variants(traces)})
     assert all(counted[pair] >= n for pair, n in used.items())
@@ -50,14 +50,14 @@ def test_balancing_makes_every_walk_end(rows: list[list[int]]) -> None:
     even = balanced(graph(rows))
     assert (even.counts >= 0).all()
     assert (even.counts[:-1].sum(axis=1) == even.counts[:, :-1].sum(axis=0)).all()
-    traces = play_out(even, Randomness.system())
+    traces = walk_out(even, Randomness.system())
     assert traces.cases == even.cases
 
 
 def test_a_balanced_graph_stays_as_it_is() -> None:
     follows = Follows.of_variants(sample_log("hospital", cases=300, seed=1).variants)
     assert balanced(follows) == follows
-    traces = play_out(follows, Randomness.system())
+    traces = walk_out(follows, Randomness.system())
     assert traces.cases == 300
 
 
@@ -66,22 +66,22 @@ def test_steps_are_drawn_in_proportion_to_their_counts() -> None:
     follows = graph([[0, 3, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 0]])
     source = Randomness.system()
     runs = 2000
-    found = Counter(next(iter(play_out(follows, source)))[0] for _ in range(runs))
+    found = Counter(next(iter(walk_out(follows, source)))[0] for _ in range(runs))
     assert set(found) == {("a", "b"), ("a", "c")}
     assert abs(found[("a", "c")] / runs - 0.25) < 6.5 * np.sqrt(0.25 * 0.75 / runs)
 
 
 def test_huge_noise_is_scaled_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playout, "MOST_STEPS", 100)
+    monkeypatch.setattr(walks, "MOST_STEPS", 100)
     follows = graph([[0, 10**9], [10**9, 0]])
-    assert 30 <= play_out(follows, Randomness.system()).cases <= 50
+    assert 30 <= walk_out(follows, Randomness.system()).cases <= 50
 
 
 def test_dead_ends_are_left_by_going_back() -> None:
     # ⊤ → a (2), a → b (1), a → ⊥ (1); nothing leads out of b
     follows = graph([[0, 1, 1], [0, 0, 0], [2, 0, 0]])
     for _ in range(20):
-        traces = play_out(follows, Randomness.system()).to_dict()
+        traces = walk_out(follows, Randomness.system()).to_dict()
         assert traces in ({("a",): 1}, {("a",): 2}, {})
         assert ("a", "b") not in traces
 
@@ -149,7 +149,7 @@ def test_strict_keeps_the_size_of_a_large_log(distance: int, walk: str) -> None:
 def test_published_reproduces_the_authors_code(
     file: str, similarity: float, real_logs: Path
 ) -> None:
-    log = read_log(real_logs / file)
+    log = read_once(real_logs / file)
     chosen = SaPa(fidelity="published", epsilon=1)
     found = [relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(3)]
     assert sum(found) / 3 == pytest.approx(similarity, abs=0.03)

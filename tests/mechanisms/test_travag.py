@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet.mechanisms.generative import Watch
+from discreet.mechanisms.generative.base import Watch
 from discreet.mechanisms.travag import TraVaG
-from discreet.mechanisms.travag.mechanism import (
+from discreet.mechanisms.travag.sizes import (
     LATENT,
     decoder_sizes,
     discriminator_sizes,
@@ -20,10 +21,10 @@ from discreet.privacy.randomness import Randomness
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
 
+from discreet.dpsgd.clipping import clipped_sum  # noqa: E402
 from discreet.mechanisms.travag.networks import columns_of  # noqa: E402
 from discreet.mechanisms.travag.published import DECODER_CLIP, Training  # noqa: E402
 from discreet.mechanisms.travag.strict import Game  # noqa: E402
-from discreet.training.clipping import clipped_sum  # noqa: E402
 
 
 def test_layers_are_the_authors() -> None:
@@ -37,7 +38,7 @@ def facts(counts: list[int]) -> dict[str, object]:
     return {"trained_on": sum(counts), "start": [float(max(1, count)) for count in counts]}
 
 
-def game(counts: list[int], **parameters: object) -> Game:
+def game(counts: list[int], **parameters: Any) -> Game:
     mechanism = TraVaG(epsilon=10.0, **parameters)
     run = Game(mechanism, np.array(counts), facts(counts), Randomness.seeded(1))
     run.begin(torch.tensor(facts(counts)["start"], dtype=torch.float64))
@@ -86,7 +87,7 @@ def test_strict_draws_by_the_odds_and_published_takes_the_likeliest() -> None:
     log = make_log([Case((label,)) for label in "aaab" * 100])
     mechanism = TraVaG(epsilon=50.0, delta=1e-3)
     model = mechanism._train(log, Randomness.seeded(1), Watch())
-    from discreet.mechanisms.parts.dictionary import Dictionary
+    from discreet.mechanisms.generative.dictionary import Dictionary
 
     columns = Dictionary.from_facts(model.facts)
     drawn = columns_of(model.tensors, columns, 4000, True, Randomness.seeded(2))
@@ -118,12 +119,12 @@ def test_an_encoder_without_noise_moves_every_gradient() -> None:
     assert moved > 5 * DECODER_CLIP
 
 
-def decoder_sum(run: Training, batch: np.ndarray) -> list[torch.Tensor]:
+def decoder_sum(run: Training, batch: np.ndarray) -> list[Any]:
     """Clipped gradients of the decoder over these cases, as the noisy step adds them up."""
     from functools import partial
 
+    from discreet.dpsgd.sgd import Recorder, plain
     from discreet.mechanisms.travag.networks import decode, encode
-    from discreet.training.sgd import Recorder, plain
 
     cases = torch.eye(run.columns)[batch]
     record = Recorder(run.decoder.weights)

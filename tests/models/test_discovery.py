@@ -1,8 +1,8 @@
 from hypothesis import given, settings
 
+from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.models.discovery import Miner, _bridged, without_rare
-from discreet.models.graph import Graph
+from discreet.models.discovery import Miner, bridged, without_rare
 from discreet.models.playout import play_out
 from discreet.models.replay import replay
 from discreet.models.tree import (
@@ -21,8 +21,9 @@ from .test_tree import trees
 a, b, c, d = (activity(label) for label in "abcd")
 
 
-def graph(counts: dict[str, int]) -> Graph:
-    return Graph.of_sequences({tuple(sequence_): count for sequence_, count in counts.items()})
+def graph(counts: dict[str, int]) -> Follows:
+    sequences = {tuple(sequence_): count for sequence_, count in counts.items()}
+    return Follows.of_variants(Variants.from_counts(sequences))
 
 
 def test_operators_are_found_from_the_graph_alone() -> None:
@@ -45,11 +46,11 @@ def test_rare_edges_are_left_out_to_find_a_cut() -> None:
 
 
 def test_bridging_shows_the_log_without_an_activity() -> None:
-    left = _bridged(graph({"axb": 6, "xb": 4, "bxa": 2}), [3 - 1])
-    assert left.labels == ("a", "b", "x")
-    assert left.follows[0, 1] == 5  # half of the ten that x leads on to b
-    assert left.follows[0, 0] == left.follows[1, 1] == 0
-    assert not left.follows[2].any()
+    left = bridged(graph({"axb": 6, "xb": 4, "bxa": 2}), [3 - 1])
+    assert left.activities == ("a", "b", "x")
+    assert left.between[0, 1] == 5  # half of the ten that x leads on to b
+    assert left.between[0, 0] == left.between[1, 1] == 0
+    assert not left.between[2].any()
 
 
 def test_parallel_branches_see_the_log_without_the_others() -> None:
@@ -64,14 +65,14 @@ def test_nothing_is_silent() -> None:
 
 def test_without_rare_keeps_what_is_frequent() -> None:
     kept = without_rare(graph({"ab": 100, "ac": 3}), 0.1)
-    assert kept.follows.tolist() == [[0, 100, 0], [0, 0, 0], [0, 0, 0]]
+    assert kept.between.tolist() == [[0, 100, 0], [0, 0, 0], [0, 0, 0]]
 
 
 @given(trees())
 @settings(max_examples=60, deadline=None)
 def test_mining_ends_and_names_every_activity(tree: Tree) -> None:
     log = play_out(tree, cases=60, seed=5, max_length=30)
-    found = Miner(most=0.0).mine(Graph.of_sequences(log.to_dict()))
+    found = Miner(most=0.0).mine(Follows.of_variants(log))
     assert found.labels == log.activities
     cases = Variants.from_counts({sequence_: n for sequence_, n in log if sequence_})
     assert replay(found, cases).fitness > 0.6

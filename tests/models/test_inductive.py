@@ -5,15 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.log.reading import read_log
 from discreet.log.variants import Variants
-from discreet.models.inductive import _segments, inductive_miner
+from discreet.models.inductive import inductive_miner, segment_ends
 from discreet.models.playout import play_out
 from discreet.models.pm4py import from_pm4py
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, sequence
 
-from ..conftest import RealLog
+from ..conftest import RealLog, read_once
 from .peer import miner
 from .test_tree import trees
 
@@ -40,7 +39,7 @@ def test_every_case_of_a_played_log_fits_what_is_mined_from_it(tree: Tree) -> No
 
 
 def test_small_real_logs_give_the_same_tree_as_pm4py(small_real_log: tuple[RealLog, Path]) -> None:
-    variants = read_log(small_real_log[1]).variants
+    variants = read_once(small_real_log[1]).variants
     assert inductive_miner(variants) == from_pm4py(miner(variants)).folded()
 
 
@@ -70,7 +69,7 @@ def test_a_case_is_divided_so_that_most_events_stay(places: list[int]) -> None:
 
     size = len(places)
     divisions = combinations_with_replacement(range(size + 1), 2)
-    assert kept(_segments(places, 3)) == max(kept([*marks, size]) for marks in divisions)
+    assert kept(segment_ends(places, 3)) == max(kept([*marks, size]) for marks in divisions)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from discreet.log.reading import read_log
 from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner
 from discreet.models.petri import net_of
 from discreet.models.playout import play_out
-from discreet.models.pm4py import to_pm4py
+from discreet.models.pm4py import net_from_pm4py, to_pm4py
 from discreet.models.prefixes import PrefixTree
 from discreet.models.replay import replay
 from discreet.models.tree import (
@@ -23,7 +22,7 @@ from discreet.models.tree import (
     sequence,
 )
 
-from ..conftest import RealLog
+from ..conftest import RealLog, read_once
 from .peer import frame, quiet, trace_fitness
 from .test_tree import trees
 
@@ -119,7 +118,7 @@ def test_prefixes_are_shared() -> None:
 
 def test_real_logs_agree_with_pm4py(small_real_log: tuple[RealLog, Path]) -> None:
     """Fitness on fitting and misfitting trees, and the net behind it."""
-    events = read_log(small_real_log[1])
+    events = read_once(small_real_log[1])
     variants = events.variants
     tree = inductive_miner(variants, 0.4)
     theirs = to_pm4py(tree)
@@ -147,7 +146,7 @@ def test_nets_are_as_large_as_pm4py_s(tree: Tree) -> None:
 
 
 def test_precision_simplicity_generalisation_are_pm4py_s(real_logs: Path) -> None:
-    events = read_log(real_logs / "CoSeLoG_receipt.xes.gz")
+    events = read_once(real_logs / "CoSeLoG_receipt.xes.gz")
     tree = inductive_miner(events.variants, 0.5)
     result = replay(tree, events.variants)
     with quiet():
@@ -167,3 +166,23 @@ def test_precision_simplicity_generalisation_are_pm4py_s(real_logs: Path) -> Non
 def test_an_empty_log_fits() -> None:
     assert replay(a, Variants.empty()).fitness == 1
     assert np.isfinite(replay(a, log("")).fitness)
+
+
+def test_only_workflow_nets_with_simple_arcs_are_taken_from_pm4py() -> None:
+    from pm4py.objects.petri_net.obj import Marking, PetriNet
+    from pm4py.objects.petri_net.utils.petri_utils import add_arc_from_to
+
+    net, first, last = PetriNet(), PetriNet.Place("first"), PetriNet.Place("last")
+    step = PetriNet.Transition("t", "a")
+    net.places.update((first, last))
+    net.transitions.add(step)
+    add_arc_from_to(first, step, net)
+    arc = add_arc_from_to(step, last, net)
+    ours, places = net_from_pm4py(net, Marking({first: 1}), Marking({last: 1}))
+    assert places == (first, last)
+    assert replay(ours, log("a")).fitness == 1
+    with pytest.raises(ValueError, match="one token"):
+        net_from_pm4py(net, Marking({first: 2}), Marking({last: 1}))
+    arc.weight = 2
+    with pytest.raises(ValueError, match="weight one"):
+        net_from_pm4py(net, Marking({first: 1}), Marking({last: 1}))

@@ -1,38 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from discreet.arrays import Floats, Integers
 from discreet.privacy.noise import (
     CHUNK,
     TABLE_BITS,
     Categorical,
     Inversion,
-    _coin,
-    _digits,
-    _gaussian,
-    _geometric_below,
-    _half_gaussian,
-    _sign,
+    Rational,
     bernoulli_exp,
     categorical,
+    coin_table,
+    digit_tables,
     discrete_gaussian,
     discrete_laplace,
     exp_enclosure,
     exp_lower,
     exp_upper,
+    gaussian_table,
     geometric,
+    geometric_below,
+    half_gaussian_table,
     outlasts,
     short_words,
+    sign_table,
     truncated_laplace,
 )
-from discreet.privacy.randomness import Randomness
+from discreet.privacy.randomness import Randomness, Words
 
 FALSE_ALARM = 1e-9
 DRAWS = 400_000
@@ -43,21 +50,21 @@ LAST = 2**64 - 1
 class Scripted(Randomness):
     """Replays the given words, and says how many are left."""
 
-    def __init__(self, *words):
+    def __init__(self, *words: int) -> None:
         self.queue = list(words)
         super().__init__(self._next, secure=False)
 
-    def _next(self, size):
+    def _next(self, size: int) -> Words:
         return np.array([self.queue.pop(0) for _ in range(size)], np.uint64)
 
 
-def exp_decimal(x, digits=120):
+def exp_decimal(x: Rational, digits: int = 120) -> Decimal:
     with localcontext() as context:
         context.prec = digits
         return (Decimal(Fraction(x).numerator) / Decimal(Fraction(x).denominator)).exp()
 
 
-def misfit(draws, weight, reach):
+def misfit(draws: Integers, weight: Callable[[Floats], Floats], reach: int) -> float:
     """Return the chi-square p-value of draws against weights on [-reach, reach].
 
     Neighbouring outcomes are pooled into at most fifty cells, none expecting fewer than 50.
@@ -75,18 +82,18 @@ def misfit(draws, weight, reach):
     observed = np.bincount(np.searchsorted(places, draws, "left"), minlength=len(edges) + 1)
     expected = np.diff([0.0, *shares, 1.0]) * draws.size
     assert expected.min() >= 50
-    return stats.chisquare(observed, expected).pvalue
+    return float(stats.chisquare(observed, expected).pvalue)
 
 
-def laplace_misfit(draws, scale):
+def laplace_misfit(draws: Integers, scale: float) -> float:
     return misfit(draws, lambda n: np.exp(-abs(n) / scale), int(45 * scale) + 2)
 
 
-def gaussian_misfit(draws, sigma):
+def gaussian_misfit(draws: Integers, sigma: float) -> float:
     return misfit(draws, lambda n: np.exp(-(n**2) / (2 * sigma**2)), int(10 * sigma) + 2)
 
 
-def truncated_misfit(draws, epsilon, bound):
+def truncated_misfit(draws: Integers, epsilon: float, bound: int) -> float:
     if abs(draws).max() > bound:
         return 0.0
     return misfit(draws, lambda n: np.exp(-abs(n) * epsilon), bound)
@@ -100,7 +107,7 @@ def truncated_misfit(draws, epsilon, bound):
     st.fractions(min_value=-500, max_value=60, max_denominator=10**12),
     st.integers(min_value=1, max_value=300),
 )
-def test_exp_is_enclosed_tightly(x, bits):
+def test_exp_is_enclosed_tightly(x: Rational, bits: int) -> None:
     lower, upper = exp_enclosure(x, bits)
     truth = Fraction(exp_decimal(x, 300)) * 2**bits
     slack = Fraction(1, 10**80)
@@ -109,7 +116,7 @@ def test_exp_is_enclosed_tightly(x, bits):
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 10**30), Fraction(1, 2), 1, 1.5, 500])
-def test_exp_bounds_point_outward(x):
+def test_exp_bounds_point_outward(x: Rational) -> None:
     assert exp_lower(x, 80) < exp_upper(x, 80)
     assert exp_lower(x) * exp_lower(-x, 1000) < 1 < exp_upper(x) * exp_upper(-x, 1000)
     assert exp_lower(0) == exp_upper(0) == 1
@@ -118,13 +125,13 @@ def test_exp_bounds_point_outward(x):
 # the thresholds behind every table, against an independent computation of the distribution
 
 
-def geometric_shares(x, count):
+def geometric_shares(x: Rational, count: int) -> list[Decimal]:
     with localcontext() as context:
         context.prec = 120
         return [1 - exp_decimal(-Fraction(x) * (n + 1)) for n in range(count)]
 
 
-def assert_thresholds(table: Inversion, shares):
+def assert_thresholds(table: Inversion, shares: Sequence[Decimal]) -> None:
     """Check that the table's thresholds enclose the distribution function, and closely."""
     lower, upper = table._thresholds(64)
     complete = len(shares) - len(lower)
@@ -138,15 +145,15 @@ def assert_thresholds(table: Inversion, shares):
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 11), Fraction(1, 7), 1.3, 60, 1000])
-def test_geometric_tables_enclose_the_distribution(x):
-    ((shift, table),) = _digits(Fraction(x))
+def test_geometric_tables_enclose_the_distribution(x: Rational) -> None:
+    ((shift, table),) = digit_tables(Fraction(x))
     assert shift == 0
     assert_thresholds(table, geometric_shares(x, len(table._lower) - 1))
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 1000), Fraction(1, 10**9), Fraction(1, 2**40 - 1)])
-def test_digit_tables_enclose_their_distribution(x):
-    *digits, (top, unbounded) = _digits(x)
+def test_digit_tables_enclose_their_distribution(x: Rational) -> None:
+    *digits, (top, unbounded) = digit_tables(x)
     assert [shift for shift, _ in digits] == list(range(0, top, TABLE_BITS))
     for shift, table in digits:
         size = 2 ** min(TABLE_BITS, top - shift)
@@ -156,15 +163,15 @@ def test_digit_tables_enclose_their_distribution(x):
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 2 * 32**2), Fraction(1, 200), Fraction(1, 2), 500])
-def test_half_gaussian_tables_enclose_the_distribution(x):
-    table = _half_gaussian(Fraction(x))
+def test_half_gaussian_tables_enclose_the_distribution(x: Rational) -> None:
+    table = half_gaussian_table(Fraction(x))
     shares = half_gaussian_shares(Fraction(x), 3 * len(table._lower))
     assert_thresholds(table, shares[: len(table._lower) - 1])
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 2 * 15**2), Fraction(1, 2), 500])
-def test_gaussian_tables_enclose_the_distribution(x):
-    table = _gaussian(Fraction(x))
+def test_gaussian_tables_enclose_the_distribution(x: Rational) -> None:
+    table = gaussian_table(Fraction(x))
     with localcontext() as context:
         context.prec = 120
         places = range(3 * len(table._lower))
@@ -173,7 +180,7 @@ def test_gaussian_tables_enclose_the_distribution(x):
         assert_thresholds(table, shares[: len(table._lower) - 1])
 
 
-def half_gaussian_shares(x, blocks):
+def half_gaussian_shares(x: Rational, blocks: int) -> list[Decimal]:
     """What is sure of a block, then what is doubtful."""
     with localcontext() as context:
         context.prec = 250
@@ -183,12 +190,12 @@ def half_gaussian_shares(x, blocks):
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 10**18), Fraction(1, 3), 1, 30, 1000])
-def test_two_way_tables_enclose_the_distribution(x):
+def test_two_way_tables_enclose_the_distribution(x: Rational) -> None:
     with localcontext() as context:
         context.prec = 1000
         q = exp_decimal(-x, 1000)
-        assert_thresholds(_coin(Fraction(x)), [q, Decimal(1)])
-        assert_thresholds(_sign(Fraction(x)), [1 / (1 + q), Decimal(1)])
+        assert_thresholds(coin_table(Fraction(x)), [q, Decimal(1)])
+        assert_thresholds(sign_table(Fraction(x)), [1 / (1 + q), Decimal(1)])
 
 
 @settings(deadline=None)
@@ -197,7 +204,9 @@ def test_two_way_tables_enclose_the_distribution(x):
     st.integers(min_value=0, max_value=LAST),
     st.integers(min_value=0, max_value=LAST),
 )
-def test_categorical_is_the_inverse_of_its_distribution(weights, word, more):
+def test_categorical_is_the_inverse_of_its_distribution(
+    weights: list[int], word: int, more: int
+) -> None:
     """Zero-padded to 128 bits and beyond, a word lands where exact arithmetic puts it."""
     total = sum(weights)
     table = Categorical(weights)
@@ -212,7 +221,7 @@ def test_categorical_is_the_inverse_of_its_distribution(weights, word, more):
 # words that fall between the bounds of a threshold
 
 
-def test_an_undecided_word_is_extended_until_decided():
+def test_an_undecided_word_is_extended_until_decided() -> None:
     third = 2**64 // 3
     table = Categorical([1, 2])
     assert table.draw(2, Scripted(third - 1, third + 1)).tolist() == [0, 1]
@@ -223,23 +232,23 @@ def test_an_undecided_word_is_extended_until_decided():
     assert source.queue == [77]
 
 
-def test_a_dyadic_threshold_is_decided_at_once():
+def test_a_dyadic_threshold_is_decided_at_once() -> None:
     source = Scripted(2**63 - 1, 2**63)
     assert Categorical([3, 3]).draw(2, source).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 10), 1, 200])
-def test_the_tail_of_a_geometric_is_reached(x):
+def test_the_tail_of_a_geometric_is_reached(x: Rational) -> None:
     """Where 1 - U = 2**-k the outcome is the whole part of k·ln 2 / x."""
-    ((_, table),) = _digits(Fraction(x))
+    ((_, table),) = digit_tables(Fraction(x))
     for ones in (1, 2, 3):
         expected = int(Fraction(Decimal(2).ln()) * (64 * ones + 1) / Fraction(x))
         words = [LAST] * ones + [2**63] + [0] * 5
         assert table.draw(1, Scripted(*words)).tolist() == [expected]
 
 
-def test_the_tail_of_a_gaussian_is_reached():
-    table = _half_gaussian(Fraction(1, 2))
+def test_the_tail_of_a_gaussian_is_reached() -> None:
+    table = half_gaussian_table(Fraction(1, 2))
     with localcontext() as context:
         context.prec = 250
         uniform = 1 - Decimal(2) ** -128
@@ -249,13 +258,13 @@ def test_the_tail_of_a_gaussian_is_reached():
     assert table.draw(1, Scripted(LAST, LAST, 0, 0, 0)).tolist() == [expected]
 
 
-def test_a_coin_of_vanishing_probability_can_still_fall():
+def test_a_coin_of_vanishing_probability_can_still_fall() -> None:
     below = [0] * 23 + [1]
     assert bernoulli_exp(1000, 1, Scripted(*below)).tolist() == [True]
     assert bernoulli_exp(1000, 1, Scripted(0, 1, 1)).tolist() == [False]
 
 
-def test_outlasting_is_decided_by_the_lowest_digit_on_a_tie():
+def test_outlasting_is_decided_by_the_lowest_digit_on_a_tie() -> None:
     x = Fraction(1, 10**6)
     times = np.array([geometric(x, 1, Scripted(*[2**62] * 9))[0]])
     assert outlasts(x, times, Scripted(*[2**62] * 9)).tolist() == [True]
@@ -267,31 +276,31 @@ def test_outlasting_is_decided_by_the_lowest_digit_on_a_tie():
 
 
 @pytest.mark.parametrize("scale", [0.3, 1, Fraction(10, 3), 100, 1000])
-def test_laplace_has_its_distribution(scale):
+def test_laplace_has_its_distribution(scale: Rational) -> None:
     assert laplace_misfit(discrete_laplace(scale, DRAWS, SYSTEM), float(scale)) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("scale", [1, 100])
-def test_a_laplace_scale_wrong_by_three_percent_is_noticed(scale):
+def test_a_laplace_scale_wrong_by_three_percent_is_noticed(scale: int) -> None:
     for wrong in (Fraction(97, 100), Fraction(103, 100)):
         draws = discrete_laplace(scale * wrong, DRAWS, SYSTEM)
         assert laplace_misfit(draws, scale) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("sigma", [0.4, 1, 10, 15, 16, 127, 128, 1000])
-def test_gaussian_has_its_distribution(sigma):
+def test_gaussian_has_its_distribution(sigma: float) -> None:
     draws = discrete_gaussian(Fraction(sigma) ** 2, DRAWS, SYSTEM)
     assert gaussian_misfit(draws, sigma) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("sigma", [1, 300])
-def test_a_gaussian_scale_wrong_by_three_percent_is_noticed(sigma):
+def test_a_gaussian_scale_wrong_by_three_percent_is_noticed(sigma: int) -> None:
     for wrong in (Fraction(97, 100), Fraction(103, 100)):
         draws = discrete_gaussian((sigma * wrong) ** 2, DRAWS, SYSTEM)
         assert gaussian_misfit(draws, sigma) < FALSE_ALARM
 
 
-def test_many_gaussians_have_their_distribution():
+def test_many_gaussians_have_their_distribution() -> None:
     """Large draws take their words and their pieces another way."""
     for sigma in (1, 300, 2**20):
         draws = discrete_gaussian(sigma**2, 3 * CHUNK + 5, SYSTEM)
@@ -300,9 +309,9 @@ def test_many_gaussians_have_their_distribution():
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 3), Fraction(1, 1000), 2])
-def test_geometric_variables_below_bounds_of_their_own(x):
+def test_geometric_variables_below_bounds_of_their_own(x: Rational) -> None:
     bounds = np.repeat([1, 2, 7, 40], 20_000)
-    draws = _geometric_below(Fraction(x), bounds, SYSTEM)
+    draws = geometric_below(Fraction(x), bounds, SYSTEM)
     for bound in (1, 2, 7, 40):
         found = np.bincount(draws[bounds == bound], minlength=bound)
         assert found.size == bound
@@ -313,7 +322,7 @@ def test_geometric_variables_below_bounds_of_their_own(x):
             assert stats.chisquare(*cells).pvalue > FALSE_ALARM
 
 
-def test_neighbouring_integers_differ_as_they_should():
+def test_neighbouring_integers_differ_as_they_should() -> None:
     """A low digit of the wrong weight hides from wide cells, not from residues."""
     draws = discrete_gaussian(2**40, DRAWS, SYSTEM)
     assert stats.chisquare(np.bincount(draws % 16)).pvalue > FALSE_ALARM
@@ -323,7 +332,7 @@ def test_neighbouring_integers_differ_as_they_should():
     assert stats.chisquare(np.bincount(draws % 16)).pvalue > FALSE_ALARM
 
 
-def pooled(values, expected):
+def pooled(values: npt.NDArray[Any], expected: Floats) -> list[float]:
     """The cells expected at least 20 times; the last of them takes the others in."""
     usual = expected >= 20
     return [*values[usual][:-1], values[usual][-1] + values[~usual].sum()]
@@ -332,7 +341,7 @@ def pooled(values, expected):
 @pytest.mark.parametrize(
     ("epsilon", "bound"), [(1, 5), (1, 1), (0.5, 9), (Fraction(1, 100), 3), (0.01, 300), (9, 2)]
 )
-def test_truncated_laplace_has_its_distribution(epsilon, bound):
+def test_truncated_laplace_has_its_distribution(epsilon: Rational, bound: int) -> None:
     draws = truncated_laplace(epsilon, bound, DRAWS, SYSTEM)
     weights = np.exp(-abs(np.arange(-bound, bound + 1)) * float(epsilon))
     expected = weights / weights.sum() * DRAWS
@@ -343,7 +352,7 @@ def test_truncated_laplace_has_its_distribution(epsilon, bound):
 
 
 @pytest.mark.parametrize(("epsilon", "bound"), [(1, 5), (Fraction(1, 100), 3)])
-def test_a_bound_off_by_one_is_noticed(epsilon, bound):
+def test_a_bound_off_by_one_is_noticed(epsilon: Rational, bound: int) -> None:
     right = truncated_laplace(epsilon, bound, DRAWS, SYSTEM)
     assert truncated_misfit(right, float(epsilon), bound) > FALSE_ALARM
     for wrong in (bound - 1, bound + 1):
@@ -351,22 +360,27 @@ def test_a_bound_off_by_one_is_noticed(epsilon, bound):
         assert truncated_misfit(draws, float(epsilon), bound) < FALSE_ALARM
 
 
-def test_a_bound_of_zero_leaves_no_noise():
+def test_a_bound_of_zero_leaves_no_noise() -> None:
     assert not truncated_laplace(1, 0, 100, SYSTEM).any()
 
 
-def test_geometric_has_its_distribution():
+def geometric_weight(q: float, n: Floats) -> Floats:
+    return q**n * (n >= 0)
+
+
+def test_geometric_has_its_distribution() -> None:
     for x in (2, Fraction(1, 3), Fraction(1, 5000)):
         draws = geometric(x, DRAWS, SYSTEM)
         q = float(exp_lower(-x))
-        signed = misfit(draws, lambda n, q=q: q**n * (n >= 0), int(45 / x) + 2)
+        weight = partial(geometric_weight, q)
+        signed = misfit(draws, weight, int(45 / x) + 2)
         assert signed > FALSE_ALARM
         wrong = geometric(x * Fraction(103, 100), DRAWS, SYSTEM)
-        assert misfit(wrong, lambda n, q=q: q**n * (n >= 0), int(45 / x) + 2) < FALSE_ALARM
+        assert misfit(wrong, weight, int(45 / x) + 2) < FALSE_ALARM
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 2**61), Fraction(1, 10**6), Fraction(1, 3), 2])
-def test_outlasting_has_its_probability(x):
+def test_outlasting_has_its_probability(x: Rational) -> None:
     times = [0, 1, int(1 / (3 * x)), int(1 / x), int(Fraction(5, 2) / x)]
     for count in times:
         heads = outlasts(x, np.full(DRAWS // 4, count), SYSTEM)
@@ -375,12 +389,12 @@ def test_outlasting_has_its_probability(x):
 
 
 @pytest.mark.parametrize("x", [0, Fraction(1, 1000), 0.25, 1, 7, 10**6])
-def test_coin_has_its_probability(x):
+def test_coin_has_its_probability(x: Rational) -> None:
     heads = int(bernoulli_exp(x, DRAWS, SYSTEM).sum())
     assert stats.binomtest(heads, DRAWS, float(exp_lower(-x))).pvalue > FALSE_ALARM
 
 
-def test_categorical_has_its_distribution():
+def test_categorical_has_its_distribution() -> None:
     weights = [0, 5, 10**40, 0, 3 * 10**40, 10**39, 0]
     counts = np.bincount(categorical(weights, DRAWS, SYSTEM), minlength=7)
     assert counts[[0, 1, 3, 6]].tolist() == [0] * 4
@@ -390,7 +404,7 @@ def test_categorical_has_its_distribution():
 
 @pytest.mark.parametrize("distribution", ["laplace", "gaussian"])
 @pytest.mark.parametrize("scale", [2.0, 150.0])
-def test_draws_agree_with_opendp(distribution, scale):
+def test_draws_agree_with_opendp(distribution: str, scale: float) -> None:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -409,9 +423,9 @@ def test_draws_agree_with_opendp(distribution, scale):
     theirs = np.array(other([0] * size))
     edges = np.unique(np.quantile(theirs, np.linspace(0.02, 0.98, 40)).astype(int))
 
-    def difference(draws):
+    def difference(draws: list[Integers]) -> float:
         cells = [np.bincount(np.searchsorted(edges, d), minlength=edges.size + 1) for d in draws]
-        return stats.chi2_contingency(cells).pvalue
+        return float(stats.chi2_contingency(cells).pvalue)
 
     assert difference([ours, theirs]) > FALSE_ALARM
     assert difference([wrong, theirs]) < FALSE_ALARM
@@ -421,7 +435,7 @@ def test_draws_agree_with_opendp(distribution, scale):
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e9, 2**50])
-def test_extreme_scales_have_the_right_spread(scale):
+def test_extreme_scales_have_the_right_spread(scale: float) -> None:
     draws = discrete_laplace(scale, 100_000, SYSTEM)
     assert np.median(abs(draws)) == pytest.approx(int(scale * np.log(2)), rel=0.05)
     if scale < 2**30:
@@ -429,7 +443,7 @@ def test_extreme_scales_have_the_right_spread(scale):
         assert np.median(abs(draws)) == pytest.approx(int(scale * 0.6745), rel=0.05)
 
 
-def test_sizes_and_types():
+def test_sizes_and_types() -> None:
     for size in (0, 1, 3):
         for draws in (
             discrete_laplace(1, size, SYSTEM),
@@ -443,7 +457,7 @@ def test_sizes_and_types():
         assert bernoulli_exp(1, size, SYSTEM).dtype == np.bool_
 
 
-def test_a_seed_repeats_the_noise():
+def test_a_seed_repeats_the_noise() -> None:
     for draw in (partial(discrete_laplace, 30), partial(discrete_gaussian, 10**5)):
         first, again, other = (draw(99, Randomness.seeded(seed)) for seed in (1, 1, 2))
         assert (first == again).all()
@@ -451,7 +465,7 @@ def test_a_seed_repeats_the_noise():
 
 
 @pytest.mark.parametrize("bad", [0, -1, Fraction(-1, 3), 0.0])
-def test_scales_must_be_positive(bad):
+def test_scales_must_be_positive(bad: Rational) -> None:
     for draw in (
         discrete_laplace,
         discrete_gaussian,
@@ -463,7 +477,7 @@ def test_scales_must_be_positive(bad):
             draw(bad, 1, SYSTEM)
 
 
-def test_what_64_bits_cannot_hold_is_refused():
+def test_what_64_bits_cannot_hold_is_refused() -> None:
     with pytest.raises(ValueError, match=r"2\*\*50"):
         discrete_laplace(2**50 + 1, 1, SYSTEM)
     with pytest.raises(ValueError, match=r"2\*\*60"):
@@ -477,21 +491,21 @@ def test_what_64_bits_cannot_hold_is_refused():
 
 
 @pytest.mark.parametrize("weights", [[], [0, 0], [1, -1]])
-def test_weights_must_make_a_distribution(weights):
+def test_weights_must_make_a_distribution(weights: list[int]) -> None:
     with pytest.raises(ValueError, match="weights"):
         categorical(weights, 1, SYSTEM)
 
 
-def test_float_weights_are_refused():
+def test_float_weights_are_refused() -> None:
     with pytest.raises(TypeError):
-        categorical([0.5, 0.5], 1, SYSTEM)
+        categorical([0.5, 0.5], 1, SYSTEM)  # type: ignore[list-item]
 
 
 # the guide by the first 16 bits, for many draws at once
 
 
-@pytest.mark.parametrize("table", [Categorical([1, 2, 5]), Categorical([1] * 300), _coin(1)])
-def test_the_guide_says_what_the_search_says(table):
+@pytest.mark.parametrize("table", [Categorical([1, 2, 5]), Categorical([1] * 300), coin_table(1)])
+def test_the_guide_says_what_the_search_says(table: Inversion) -> None:
     begin = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     end = begin | np.uint64((1 << 48) - 1)
     sure = table._guide >= 0
@@ -500,7 +514,7 @@ def test_the_guide_says_what_the_search_says(table):
         assert (table._decide(words, Scripted()) == table._guide[sure]).all()
 
 
-def test_many_draws_follow_the_table():
+def test_many_draws_follow_the_table() -> None:
     weights = np.array([5, 1, 0, 700, 30_000, 4])
     drawn = Categorical(weights.tolist()).draw(1_000_000, Randomness.seeded(4))
     seen = np.bincount(drawn, minlength=len(weights))
@@ -510,7 +524,7 @@ def test_many_draws_follow_the_table():
 
 
 @pytest.mark.parametrize(("bits", "size"), [(1, 10), (12, 70_000), (20, 70_000), (64, 70_000)])
-def test_short_words_are_uniform_in_their_top_bit(bits, size):
+def test_short_words_are_uniform_in_their_top_bit(bits: int, size: int) -> None:
     words = short_words(bits, size, Randomness.seeded(8))
     assert len(words) == size
     assert int(words.max()) < 1 << bits

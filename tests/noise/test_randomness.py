@@ -20,12 +20,12 @@ def scripted(*words: int) -> Randomness:
     )
 
 
-def test_only_the_operating_system_is_secure():
+def test_only_the_operating_system_is_secure() -> None:
     assert Randomness.system().secure
     assert not Randomness.seeded(1).secure
 
 
-def test_a_seed_repeats_itself_and_differs_from_others():
+def test_a_seed_repeats_itself_and_differs_from_others() -> None:
     first, again, other = Randomness.seeded(7), Randomness.seeded(7), Randomness.seeded(8)
     words = first.words(5)
     assert (words == again.words(5)).all()
@@ -34,17 +34,17 @@ def test_a_seed_repeats_itself_and_differs_from_others():
     assert first.permutation(9).tolist() != other.permutation(9).tolist()
 
 
-def test_the_seeded_stream_is_the_same_everywhere():
+def test_the_seeded_stream_is_the_same_everywhere() -> None:
     assert Randomness.seeded(0).words(2).tolist() == [259491006799949737, 4754966410622352325]
 
 
-def test_every_bit_is_fair():
+def test_every_bit_is_fair() -> None:
     words = Randomness.system().words(100_000)
     ones = [int((words >> np.uint64(bit) & np.uint64(1)).sum()) for bit in range(64)]
     assert min(stats.binomtest(count, words.size).pvalue for count in ones) > FALSE_ALARM
 
 
-def test_bits_and_below_stay_in_range():
+def test_bits_and_below_stay_in_range() -> None:
     source = Randomness.system()
     assert source.bits(0) == 0
     assert {source.bits(1) for _ in range(99)} == {0, 1}
@@ -55,7 +55,7 @@ def test_bits_and_below_stay_in_range():
 
 
 @pytest.mark.parametrize("bound", [1, 2, 6, 1000, 2**32, 3 * 2**61, 2**63])
-def test_integers_are_uniform(bound):
+def test_integers_are_uniform(bound: int) -> None:
     draws = Randomness.system().integers(bound, 100_000)
     assert draws.dtype == np.int64
     assert 0 <= draws.min() <= draws.max() < bound
@@ -67,12 +67,12 @@ def test_integers_are_uniform(bound):
     assert cells == 1 or stats.chisquare(observed, expected).pvalue > FALSE_ALARM
 
 
-def test_integers_redraw_the_incomplete_run():
+def test_integers_redraw_the_incomplete_run() -> None:
     # 2**64 = 1 mod 3, so the largest word alone is left over
     assert scripted(2**64 - 2, 2**64 - 1, 5).integers(3, 2).tolist() == [2, 2]
 
 
-def test_integers_below_bounds_of_their_own():
+def test_integers_below_bounds_of_their_own() -> None:
     assert scripted(2**64 - 2, 2**64 - 1, 2**64 - 1, 5).integers(
         np.array([3, 2, 3]), 3
     ).tolist() == [2, 1, 2]
@@ -85,19 +85,19 @@ def test_integers_below_bounds_of_their_own():
         Randomness.system().integers(np.array([1, 0]), 2)
 
 
-def test_permutations_are_uniform():
+def test_permutations_are_uniform() -> None:
     source = Randomness.system()
     counts = Counter(tuple(source.permutation(4).tolist()) for _ in range(24_000))
     assert set(counts) == set(permutations(range(4)))
     assert stats.chisquare(list(counts.values())).pvalue > FALSE_ALARM
 
 
-def test_a_permutation_with_tied_keys_is_drawn_again():
+def test_a_permutation_with_tied_keys_is_drawn_again() -> None:
     assert scripted(5, 5, 9, 1, 8, 2).permutation(3).tolist() == [0, 2, 1]
     assert Randomness.system().permutation(0).tolist() == []
 
 
-def test_bounds_are_checked():
+def test_bounds_are_checked() -> None:
     source = Randomness.system()
     with pytest.raises(ValueError, match="at least 1"):
         source.below(0)
@@ -107,7 +107,7 @@ def test_bounds_are_checked():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_forked_process_draws_its_own_words():
+def test_a_forked_process_draws_its_own_words() -> None:
     script = (
         "import os\n"
         "from discreet.privacy.randomness import Randomness\n"

@@ -92,16 +92,3 @@ def test_shares_never_exceed_the_budget() -> None:
         assert count * share.delta <= budget.delta
     assert budget.share(1) is budget
     assert budget.share(0.5, 0).delta == 0
-
-
-def test_individuals_get_the_target_where_the_claim_holds() -> None:
-    target = Budget(1.0, 1e-6)
-    person = proved(claimed=Budget(0.5, 1e-7), holds=Budget(0.5, 1e-7)).for_individuals(2, target)
-    assert person.holds == target
-    assert person.unit == "individual"
-    assert "at most 2 cases" in person.reason
-    worse = proved(
-        status="refuted", claimed=Budget(0.5, 0.0), holds=Budget(11.5, 0.0)
-    ).for_individuals(2, target)
-    assert worse.holds is not None
-    assert worse.holds.epsilon == pytest.approx(23.0)

@@ -8,13 +8,13 @@ import pytest
 from scipy.special import logsumexp
 
 from discreet.privacy.renyi import (
-    Plan,
+    TrainingPlan,
     fitted,
     noise_multiplier,
-    pld_epsilon,
     rdp,
     rdp_epsilon,
 )
+from tests.loss_distributions import training_epsilon
 
 RATES = [Fraction(1, 50), Fraction(1, 8), Fraction(1)]
 
@@ -34,7 +34,7 @@ def divergence(q: float, z: float, order: int, swapped: bool) -> float:
 @pytest.mark.parametrize("order", [2, 3, 8, 20])
 @pytest.mark.parametrize(("q", "z"), [(0.02, 1.0), (0.125, 2.0), (1.0, 4.0)])
 def test_moments_are_those_of_discrete_noise(q: float, z: float, order: int) -> None:
-    certified = rdp(Plan(Fraction(q).limit_denominator(1000), 1, z), order)
+    certified = rdp(TrainingPlan(Fraction(q).limit_denominator(1000), 1, z), order)
     assert divergence(q, z, order, swapped=False) == pytest.approx(certified, rel=1e-6)
     assert divergence(q, z, order, swapped=True) <= certified * (1 + 1e-9)
 
@@ -45,7 +45,7 @@ def test_moments_are_those_of_discrete_noise(q: float, z: float, order: int) -> 
 def test_what_is_asked_for_is_what_is_accounted(
     epsilon: float, delta: float, rate: Fraction
 ) -> None:
-    plan = Plan(rate, 200, noise_multiplier(epsilon, delta, rate, 200))
+    plan = TrainingPlan(rate, 200, noise_multiplier(epsilon, delta, rate, 200))
     assert 0.99 * epsilon <= rdp_epsilon([plan], delta) <= epsilon
 
 
@@ -53,24 +53,28 @@ def test_what_is_asked_for_is_what_is_accounted(
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_both_accountants_agree(epsilon: float, rate: Fraction) -> None:
     """The one that certifies is above the other, which sees more than moments, but not far."""
-    plan = Plan(rate, 100, noise_multiplier(epsilon, 1e-6, rate, 100))
-    assert 0.8 * epsilon <= pld_epsilon([plan], 1e-6) <= epsilon
+    plan = TrainingPlan(rate, 100, noise_multiplier(epsilon, 1e-6, rate, 100))
+    assert 0.8 * epsilon <= training_epsilon([plan], 1e-6) <= epsilon
 
 
 def test_networks_compose() -> None:
-    plans = fitted(1.0, 1e-5, [Plan(Fraction(1, 10), 100, 1.0), Plan(Fraction(1, 20), 300, 2.0)])
+    plans = fitted(
+        1.0,
+        1e-5,
+        [TrainingPlan(Fraction(1, 10), 100, 1.0), TrainingPlan(Fraction(1, 20), 300, 2.0)],
+    )
     assert 0.99 <= rdp_epsilon(plans, 1e-5) <= 1.0
     assert plans[1].noise_multiplier == pytest.approx(2 * plans[0].noise_multiplier, rel=1e-3)
     assert all(rdp_epsilon([plan], 1e-5) < 1.0 for plan in plans)
-    assert pld_epsilon(plans, 1e-5) <= 1.0
+    assert training_epsilon(plans, 1e-5) <= 1.0
 
 
 def test_more_of_anything_costs_more() -> None:
-    usual = rdp_epsilon([Plan(Fraction(1, 10), 100, 2.0)], 1e-5)
-    assert rdp_epsilon([Plan(Fraction(1, 10), 200, 2.0)], 1e-5) > usual
-    assert rdp_epsilon([Plan(Fraction(1, 5), 100, 2.0)], 1e-5) > usual
-    assert rdp_epsilon([Plan(Fraction(1, 10), 100, 1.0)], 1e-5) > usual
-    assert rdp_epsilon([Plan(Fraction(1, 10), 0, 2.0)], 1e-5) == 0.0
+    usual = rdp_epsilon([TrainingPlan(Fraction(1, 10), 100, 2.0)], 1e-5)
+    assert rdp_epsilon([TrainingPlan(Fraction(1, 10), 200, 2.0)], 1e-5) > usual
+    assert rdp_epsilon([TrainingPlan(Fraction(1, 5), 100, 2.0)], 1e-5) > usual
+    assert rdp_epsilon([TrainingPlan(Fraction(1, 10), 100, 1.0)], 1e-5) > usual
+    assert rdp_epsilon([TrainingPlan(Fraction(1, 10), 0, 2.0)], 1e-5) == 0.0
 
 
 def test_multipliers_have_short_binary_forms() -> None:
@@ -85,7 +89,7 @@ def test_multipliers_have_short_binary_forms() -> None:
 )
 def test_senseless_plans_are_refused(rate: Fraction, steps: int, multiplier: float) -> None:
     with pytest.raises(ValueError):
-        Plan(rate, steps, multiplier)
+        TrainingPlan(rate, steps, multiplier)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 1e-6), (-1.0, 1e-6), (1.0, 0.0), (1.0, 1.0)])

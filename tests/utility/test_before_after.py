@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from xml.etree import ElementTree
 
 import numpy as np
@@ -30,20 +31,20 @@ def log_of(*cases: tuple[str, list[int]]) -> EventLog:
     )
 
 
-def test_smape():
+def test_smape() -> None:
     assert smape(np.array([0, 10]), np.array([0, 30])) == pytest.approx((0 + 20 / 40) / 2)
     assert smape(np.array([5, 7]), np.array([5, 7])) == 0
     assert smape(np.array([5, 7]), np.array([0, 0])) == 1
     assert smape(np.zeros(0, int), np.zeros(0, int)) == 0
 
 
-def test_active_cases_count_from_the_first_to_the_last_event():
+def test_active_cases_count_from_the_first_to_the_last_event() -> None:
     log = log_of(("ab", [1, 4]), ("ab", [3, 9]), ("a", [4]))
     moments = np.arange(11) * DAY
     assert active_cases(log, moments).tolist() == [0, 1, 1, 2, 3, 1, 1, 1, 1, 1, 0]
 
 
-def test_variant_frequencies_pair_up_and_sort_by_the_original():
+def test_variant_frequencies_pair_up_and_sort_by_the_original() -> None:
     before = log_of(("ab", [0, 1]), ("ab", [0, 1]), ("a", [0]))
     after = log_of(("b", [0]), ("a", [0]), ("a", [1]))
     ours, theirs = variant_frequencies(before, after)
@@ -52,7 +53,9 @@ def test_variant_frequencies_pair_up_and_sort_by_the_original():
 
 
 @pytest.mark.parametrize("plot", [active_cases_plot, variant_frequencies_plot])
-def test_plots_are_well_formed_and_hold_both_curves(plot):
+def test_plots_are_well_formed_and_hold_both_curves(
+    plot: Callable[[EventLog, EventLog], str],
+) -> None:
     before = log_of(("ab", [0, 900]), ("ab", [3, 40]), ("a", [7]))
     after = log_of(("ab", [2, 3]))
     root = ElementTree.fromstring(plot(before, after))
@@ -65,7 +68,7 @@ def test_plots_are_well_formed_and_hold_both_curves(plot):
     assert {"original", "released"} <= words
 
 
-def test_a_plot_of_an_empty_release_and_of_a_log_at_one_moment():
+def test_a_plot_of_an_empty_release_and_of_a_log_at_one_moment() -> None:
     before, nothing = log_of(("a", [5])), log_of()
     for plot in (active_cases_plot, variant_frequencies_plot):
         assert ElementTree.fromstring(plot(before, nothing)) is not None

@@ -12,9 +12,9 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.registry import mechanism
 from discreet.models.tree import flower
 from discreet.utility import evaluation, model
-from discreet.utility.evaluation import WARNING, Evaluator, evaluate
+from discreet.utility.evaluation import WARNING, Evaluator, Group, evaluate
 
-CHEAP = ("similarity", "difference", "follows", "entropy", "size", "times")
+CHEAP: tuple[Group, ...] = ("similarity", "difference", "follows", "entropy", "size", "times")
 
 
 @pytest.fixture(scope="module")

@@ -1,19 +1,19 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.utility.nets import Marking, Net
-from discreet.utility.replay import replay
-from tests.conftest import REAL_LOGS, located
-from tests.utility.logs import log_of, small_logs
+from discreet.models.petri import SINK, SOURCE, Net, Transition
+from discreet.models.replay import replay
+from tests.conftest import REAL_LOGS, located, read_once
+from tests.distances.logs import log_of, small_logs
 
 pm4py = pytest.importorskip("pm4py", reason="model quality needs the extra pm4py")
 
-from discreet.utility.model import Model, discover  # noqa: E402
+from discreet.utility.model import Model, discover, quality  # noqa: E402
 
 FITNESS = 0.01
 GENERALISATION = 0.03
@@ -22,98 +22,87 @@ GENERALISATION = 0.03
 
 def sequence(*labels: str | None) -> Net:
     """A net that does the labels one after another."""
-    size = len(labels) + 1
+    places = [SOURCE, *range(2, len(labels) + 1), SINK]
     return Net(
-        inputs=tuple((i,) for i in range(len(labels))),
-        outputs=tuple((i + 1,) for i in range(len(labels))),
-        labels=labels,
-        initial=(1, *[0] * (size - 1)),
-        final=(*[0] * (size - 1), 1),
+        tuple(
+            Transition(label, frozenset({before}), frozenset({after}))
+            for label, before, after in zip(labels, places, places[1:], strict=False)
+        )
     )
 
 
 def choice_of(*labels: str) -> Net:
     """A net that does one of the labels."""
-    return Net(
-        inputs=((0,),) * len(labels),
-        outputs=((1,),) * len(labels),
-        labels=labels,
-        initial=(1, 0),
-        final=(0, 1),
-    )
+    return Net(tuple(Transition(x, frozenset({SOURCE}), frozenset({SINK})) for x in labels))
 
 
 def test_a_log_that_fits() -> None:
-    quality = replay(sequence("a", "b"), log_of(ab=5))
-    assert quality.fitness == 1.0
-    assert quality.precision == 1.0
-    assert quality.f_score == 1.0
-    assert quality.generalisation == pytest.approx(1 - 5**-0.5)
+    found = quality(sequence("a", "b"), log_of(ab=5))
+    assert found.fitness == 1.0
+    assert found.precision == 1.0
+    assert found.f_score == 1.0
+    assert found.generalisation == pytest.approx(1 - 5**-0.5)
 
 
 def test_escaping_edges() -> None:
     """Of three activities that may begin, one is seen."""
-    quality = replay(choice_of("a", "b", "c"), log_of(a=4))
-    assert quality.fitness == 1.0
-    assert quality.precision == pytest.approx(1 / 3)
+    found = quality(choice_of("a", "b", "c"), log_of(a=4))
+    assert found.fitness == 1.0
+    assert found.precision == pytest.approx(1 / 3)
 
 
 def test_missing_and_remaining_tokens() -> None:
     # a skipped: b lacks its token, and the one of the start remains.
-    quality = replay(sequence("a", "b"), log_of(b=1))
-    assert quality.fitness == pytest.approx(1 - (1 / 2 + 1 / 2) / 2)
+    found = quality(sequence("a", "b"), log_of(b=1))
+    assert found.fitness == pytest.approx(1 - (1 / 2 + 1 / 2) / 2)
 
 
 def test_silent_steps_are_taken_on_the_way_and_at_the_end() -> None:
-    quality = replay(sequence(None, "a", None, "b", None), log_of(ab=3))
-    assert quality.fitness == 1.0
-    assert quality.precision == 1.0
+    found = quality(sequence(None, "a", None, "b", None), log_of(ab=3))
+    assert found.fitness == 1.0
+    assert found.precision == 1.0
 
 
 def test_activities_the_model_lacks_are_passed_over() -> None:
-    assert replay(sequence("a", "b"), log_of(axb=1)).fitness == 1.0
+    assert quality(sequence("a", "b"), log_of(axb=1)).fitness == 1.0
 
 
 def test_an_empty_log_has_no_fitness() -> None:
-    assert replay(sequence("a"), Variants.empty()).fitness == 0.0
+    assert quality(sequence("a"), Variants.empty()).fitness == 0.0
 
 
 def test_simplicity_of_a_plain_sequence_is_one() -> None:
     assert sequence("a", "b").simplicity == 1.0
 
 
-def reachable(net: Net, marking: Marking) -> frozenset[str]:
+def reachable(net: Net, marked: frozenset[int]) -> set[str]:
     """The labels enabled after any silent steps, by exhaustive search."""
-    seen, waiting, labels = {marking}, [marking], set()
+    seen, waiting, labels = {marked}, [marked], set()
     while waiting:
         here = waiting.pop()
-        for transition, places in enumerate(net.inputs):
-            if all(here[place] for place in places):
-                label = net.labels[transition]
-                if label is not None:
-                    labels.add(label)
+        for transition in net.transitions:
+            if transition.inputs <= here:
+                if transition.label is not None:
+                    labels.add(transition.label)
                     continue
-                there = net.fire(here, transition)
-                if there not in seen and max(there) < 3:
+                there = here - transition.inputs | transition.outputs
+                if there not in seen:
                     seen.add(there)
                     waiting.append(there)
-    return frozenset(labels)
+    return labels
 
 
 @given(small_logs)
 @settings(max_examples=60, deadline=None)
 def test_enabled_activities_are_all_that_silent_steps_reach(log: Variants) -> None:
-    from discreet.utility.replay import Player
-
     net = discover(log).net
-    player = Player(net)
-    for word, _ in log:
-        marking = net.initial
-        for label in word:
-            assert player.enabled(marking) == reachable(net, marking)
-            if label not in player.enabled(marking):
-                break
-            marking = player.step(marking, label).marking
+    result = replay(net, log)
+    names = np.array(result.automaton.activities)
+    enabled = result.automaton.enabled()
+    for states, fits in zip(result.states, result.fitting, strict=True):
+        for state in set(states[fits].tolist()):
+            marked = result.automaton.marked(state)
+            assert set(names[enabled[state]]) == reachable(net, marked)
 
 
 def theirs(log: Variants, model: Model) -> tuple[float, float, float, float]:
@@ -146,13 +135,13 @@ def theirs(log: Variants, model: Model) -> tuple[float, float, float, float]:
 
 def agree(log: Variants) -> None:
     model = discover(log)
-    quality = model.quality(log)
+    found = model.quality(log)
     fitness, precision, generalisation, simplicity = theirs(log, model)
-    assert quality.fitness == pytest.approx(fitness, abs=FITNESS)
-    assert quality.precision == pytest.approx(precision, abs=1e-9)
-    assert quality.generalisation == pytest.approx(generalisation, abs=GENERALISATION)
-    assert quality.simplicity == pytest.approx(simplicity, abs=1e-12)
-    assert quality.precision_complete <= quality.precision + 1e-12
+    assert found.fitness == pytest.approx(fitness, abs=FITNESS)
+    assert found.precision == pytest.approx(precision, abs=1e-9)
+    assert found.generalisation == pytest.approx(generalisation, abs=GENERALISATION)
+    assert found.simplicity == pytest.approx(simplicity, abs=1e-12)
+    assert found.precision_complete <= found.precision + 1e-12
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -167,13 +156,13 @@ def test_agrees_with_pm4py_on_samples(name: str) -> None:
 )
 def test_agrees_with_pm4py_on_real_logs(log: object, real_logs: object) -> None:
     _, path = located(log, real_logs)  # type: ignore[arg-type]
-    agree(read_log(path).variants)
+    agree(read_once(path).variants)
 
 
 def test_counts_weigh_as_cases_do() -> None:
     net = sequence("a", "b")
-    once = replay(net, log_of(ab=1, b=1))
-    often = replay(net, log_of(ab=7, b=7))
+    once = quality(net, log_of(ab=1, b=1))
+    often = quality(net, log_of(ab=7, b=7))
     assert once.fitness == pytest.approx(often.fitness)
     assert once.precision == pytest.approx(often.precision)
     assert once.generalisation < often.generalisation

@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.audits.measuring import audit_pair
 from discreet.audits.neighbours import Pair
-from discreet.audits.plans import Plan, audited_names, plans_of
+from discreet.audits.plans import AuditPlan, audited_names, plans_of
 from discreet.audits.result import CONFIDENCE, Audit, PairAudit
 from discreet.audits.sampling import FULL, QUICK, Effort
 from discreet.mechanisms.base import Mechanism
@@ -48,9 +48,9 @@ def audit(
     if isinstance(mechanism, Mechanism):
         if parameters:
             raise ParameterError("give parameters with a mechanism's name, not with a mechanism")
-        plan = Plan(mechanism.name, mechanism.settings, ready=mechanism)
+        plan = AuditPlan(mechanism.name, mechanism.settings, ready=mechanism)
     else:
-        plan = Plan(mechanism, parameters)
+        plan = AuditPlan(mechanism, parameters)
     chosen = list(pairs) if pairs is not None else plan.pairs(quick)
     job = _Job(plan, chosen, effort or (QUICK if quick else FULL))
     return job.result(_run(job.tasks(), workers, watch))
@@ -91,7 +91,7 @@ def audit_all(
 class _Job:
     """One plan on its pairs; the share of error is divided over them."""
 
-    plan: Plan
+    plan: AuditPlan
     pairs: list[Pair]
     effort: Effort
 
@@ -107,7 +107,7 @@ class _Job:
                     "guarantee follows from that for cases"
                 )
             relation = mechanism.guarantee().neighbours
-            if pair.neighbours != relation:
+            if not pair.fits(relation):
                 raise ParameterError(
                     f"{mechanism.name} promises something for {relation} neighbours; the pair "
                     f"{pair.name!r} is {pair.neighbours}, so it could not contradict it"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Booleans, Floats
 from discreet.audits.bounds import epsilon_from_one_run, one_run_p_value
 from discreet.audits.neighbours import Trace
 from discreet.audits.result import CONFIDENCE, FALSE_ALARM
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
 
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 GUESSED = (0.02, 0.1, 0.3, 1.0)
 """Shares of the canaries that are guessed: fixed beforehand, the error divided among them."""
 CONFIRMATIONS = 3
@@ -53,7 +51,7 @@ def audit_one_run(run: Callable[[Booleans], Floats], canaries: int, against: Bud
     """Audit a training procedure by its canaries.
 
     `run` trains once with the canaries that are True and returns a score for each canary, higher
-    where it looks included. The promise is for adding or removing one canary. Runs once, and
+    where it looks included. The promise is for one canary more or less, or replaced. Runs once, and
     three times more only where that one run speaks against the budget.
     """
     if canaries < 2:
@@ -101,7 +99,8 @@ def audit_canaries(
 
     `score` says how much an artefact looks as if it had seen a canary; for variants by default
     the canary's released count, and then how near the nearest released variant comes. Held
-    against what the mechanism promises, or `against`.
+    against what the mechanism promises, or `against`. Where it promises for cases that are
+    replaced, a canary that is left out leaves its place to a usual case.
     """
     from discreet.audits.neighbours import Case, make_log
 
@@ -109,13 +108,14 @@ def audit_canaries(
     against = against or promise.holds
     if against is None:
         raise ParameterError(f"{mechanism.name} makes no promise that one run could contradict")
-    if promise.neighbours != "add-remove":
-        raise ParameterError("canaries are added or left out: the guarantee must be add-remove")
     judge = score or _nearness
+    usual = next(iter(log.variants))[0] if promise.neighbours == "swap" else None
 
     def run(included: Booleans) -> Floats:
         cases = [Case(trace) for trace, count in log.variants for _ in range(count)]
-        chosen = [Case(trace) for trace, used in zip(canaries, included, strict=True) if used]
+        coins = zip(canaries, included, strict=True)
+        tossed = [trace if used else usual for trace, used in coins]
+        chosen = [Case(trace) for trace in tossed if trace is not None]
         artefact = mechanism.release(make_log([*cases, *chosen])).artefact
         return np.array([judge(artefact, trace) for trace in canaries])
 

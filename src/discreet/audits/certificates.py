@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.certificate import Certificate, Finding, check_certificate
+from discreet.certificate import Certificate, Finding
+from discreet.verification import check_certificate
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
-    from discreet.release import Release
+    from discreet.releases import Release
 
 SEEDED = "the noise is not that of a guessable seed"
 
@@ -56,10 +57,10 @@ def _digests(release: Release) -> list[str]:
     import hashlib
 
     from discreet.log.digest import content_digest
-    from discreet.release import Document
+    from discreet.releases import Document, render
 
     if isinstance(release.artefact, Document):
-        texts = [release.artefact.render(suffix) for suffix in release.artefact.suffixes]
+        texts = [render(release.artefact, suffix) for suffix in release.artefact.suffixes]
         return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
     log = release.log()
     return [content_digest(log)] if log.cases else []

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.audits.bounds import promising
 
-Floats = npt.NDArray[np.float64]
 Relation = Literal["≥", "≤", "="]
 MOST_VALUES = 200
 """So many thresholds are tried per feature."""

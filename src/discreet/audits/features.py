@@ -11,14 +11,13 @@ from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.audits.neighbours import Pair, Trace, arrow
 from discreet.log.events import TIME, EventLog
 from discreet.log.variants import Variants
-from discreet.release import Artefact, Document
+from discreet.releases import Artefact, Document
 
-Floats = npt.NDArray[np.float64]
 MOST = 60
 """So many features of each sort at most."""
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from time import process_time
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.audits.bounds import epsilon_from_runs
 from discreet.audits.canaries import audit_canaries
 from discreet.audits.distinguisher import train
@@ -18,10 +18,9 @@ from discreet.audits.neighbours import Pair
 from discreet.audits.result import FALSE_ALARM, Evidence, PairAudit
 from discreet.audits.sampling import Effort, affordable, releases, sample
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parts.alphabet import FROM_LOG
+from discreet.mechanisms.blocks.alphabet import FROM_LOG
 from discreet.privacy.guarantee import Budget
 
-Floats = npt.NDArray[np.float64]
 TRIALS = 20
 CONFIRMATIONS = (2, 8)
 """Fresh runs of a suspicion, as multiples of the runs that raised it."""

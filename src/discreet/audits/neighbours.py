@@ -54,6 +54,10 @@ class Pair:
         """How the two logs are related."""
         return "add-remove" if self.removed is None else "swap"
 
+    def fits(self, neighbours: Neighbours) -> bool:
+        """Whether it could contradict a promise for such neighbours; canaries fit either."""
+        return bool(self.canaries) or self.neighbours == neighbours
+
     @cached_property
     def logs(self) -> tuple[EventLog, EventLog]:
         """The log without and the log with the added case."""
@@ -161,7 +165,7 @@ def pairs_for(mechanism: str, neighbours: Neighbours) -> list[Pair]:
     fitting = [
         pair
         for pair in _PAIRS.values()
-        if pair.neighbours == neighbours and (not pair.only or mechanism in pair.only)
+        if pair.fits(neighbours) and (not pair.only or mechanism in pair.only)
     ]
     return [pair for pair in fitting if pair.canaries] or fitting
 

@@ -88,7 +88,7 @@ VARIATIONS: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class AuditPlan:
     """One mechanism with parameters, to be audited."""
 
     mechanism: str
@@ -135,9 +135,9 @@ def audited_names() -> list[str]:
     return [*YARDSTICKS, *mechanism_names()]
 
 
-def plans_of(name: str) -> list[Plan]:
+def plans_of(name: str) -> list[AuditPlan]:
     """One mechanism in every fidelity."""
     owner = YARDSTICKS.get(name) or mechanism_class(name)
     fidelity = owner.parameters().get("fidelity")
     default = [{"fidelity": choice} for choice in fidelity.choices] if fidelity else [{}]
-    return [Plan(name, settings) for settings in VARIATIONS.get(name, default)]
+    return [AuditPlan(name, settings) for settings in VARIATIONS.get(name, default)]

@@ -7,17 +7,16 @@ from time import process_time
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.audits.features import Features
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.randomness import Randomness
-from discreet.release import Artefact
+from discreet.releases import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
-Floats = npt.NDArray[np.float64]
 CHUNK = 5_000
 
 

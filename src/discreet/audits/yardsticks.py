@@ -23,8 +23,9 @@ from discreet.privacy.noise import discrete_gaussian, exp_enclosure, exp_lower
 from discreet.privacy.steps import Laplace, Proved, Statement, Step
 
 if TYPE_CHECKING:
+    from discreet.arrays import Integers
     from discreet.log.events import EventLog
-    from discreet.privacy.randomness import Integers, Randomness
+    from discreet.privacy.randomness import Randomness
 
 CASES = "number of cases"
 
@@ -46,7 +47,7 @@ class Figures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyCount(Mechanism):
+class NoisyCount(Mechanism[Figures]):
     """The number of cases with integer noise."""
 
     paper: ClassVar[str] = "C. Canonne, G. Kamath, T. Steinke: The Discrete Gaussian. NeurIPS 2020"

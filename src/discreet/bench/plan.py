@@ -98,7 +98,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchPlan:
     """A grid, and what a paper says about it."""
 
     name: str
@@ -123,7 +123,7 @@ class Plan:
         epsilon: Sequence[float] = (),
         delta: Sequence[float] = (),
         repetitions: int | None = None,
-    ) -> Plan:
+    ) -> BenchPlan:
         """A smaller plan: only these logs, labels, budgets; each if any are named."""
         kept = tuple(log for log in self.logs if not logs or {log.name, log.file} & set(logs))
         asked = {"epsilon": list(epsilon), "delta": list(delta)}
@@ -235,7 +235,7 @@ def plan_names() -> list[str]:
     )
 
 
-def load_plan(name: str) -> Plan:
+def load_plan(name: str) -> BenchPlan:
     """A plan by its packaged name, as in papers/travas, or from a TOML file."""
     if name in plan_names():
         text = (PACKAGED / f"{name}.toml").read_text(encoding="utf-8")
@@ -251,7 +251,7 @@ def load_plan(name: str) -> Plan:
         raise ParameterError(f"the plan {name} cannot be read: {error}") from error
 
 
-def _parsed(name: str, values: dict[str, Any]) -> Plan:
+def _parsed(name: str, values: dict[str, Any]) -> BenchPlan:
     _only(name, values, _KEYS)
     for needed in ("logs", "mechanism", "epsilon"):
         if not values.get(needed):
@@ -262,7 +262,7 @@ def _parsed(name: str, values: dict[str, Any]) -> Plan:
         raise ParameterError(
             f"the plan {name} asks for the unknown measures {unknown}; known: {', '.join(GROUPS)}"
         )
-    return Plan(
+    return BenchPlan(
         name=name,
         title=values.get("title", name),
         logs=tuple(Log(x) if isinstance(x, str) else Log(**x) for x in values["logs"]),

@@ -12,7 +12,7 @@ from importlib.resources import files
 from statistics import fmean
 
 from discreet.bench.controls import CONTROLS
-from discreet.bench.plan import Claim, Plan
+from discreet.bench.plan import BenchPlan, Claim
 from discreet.bench.store import Row
 from discreet.mechanisms.parameters import ParameterError
 
@@ -150,7 +150,7 @@ class Gap:
         return self.ours - self.published
 
 
-def gaps(plan: Plan, settings: Sequence[Setting]) -> list[Gap]:
+def gaps(plan: BenchPlan, settings: Sequence[Setting]) -> list[Gap]:
     """Every published figure of the plan that was measured here.
 
     Where our mechanism has no δ, or 0, the published figures of all δ are averaged.
@@ -220,7 +220,7 @@ class Verdict:
         return any(inside) if self.claim.some else all(inside)
 
 
-def verdicts(plan: Plan, settings: Sequence[Setting]) -> list[Verdict]:
+def verdicts(plan: BenchPlan, settings: Sequence[Setting]) -> list[Verdict]:
     """Each claim of the plan against the means it speaks of."""
     return [
         Verdict(

@@ -16,7 +16,7 @@ from discreet.cli.console import err, out, print_json
 from discreet.cli.options import Json
 
 if TYPE_CHECKING:
-    from discreet.bench.plan import Cell, Plan
+    from discreet.bench.plan import BenchPlan, Cell
     from discreet.bench.store import Store
     from discreet.bench.summary import Setting
 
@@ -125,8 +125,8 @@ def _from_options(
     epsilon: Numbers,
     delta: Numbers,
     repetitions: int | None,
-) -> Plan:
-    from discreet.bench.plan import Entry, Log, Plan
+) -> BenchPlan:
+    from discreet.bench.plan import BenchPlan, Entry, Log
     from discreet.mechanisms.parameters import ParameterError
     from discreet.mechanisms.registry import mechanism_class
 
@@ -134,7 +134,7 @@ def _from_options(
         raise ParameterError("name a plan, or at least one --log and one --mechanism")
     for name in names:
         mechanism_class(name)
-    return Plan(
+    return BenchPlan(
         name="options",
         title="Comparison of " + ", ".join(names),
         logs=tuple(Log(file) for file in logs),
@@ -145,7 +145,7 @@ def _from_options(
     )
 
 
-def _run(plan: Plan, cells: list[Cell], store: Store, workers: int | None) -> None:
+def _run(plan: BenchPlan, cells: list[Cell], store: Store, workers: int | None) -> None:
     from discreet.bench.runner import run
 
     left = len({cell.key for cell in cells} - store.keys())

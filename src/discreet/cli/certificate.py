@@ -27,7 +27,7 @@ def certificate(
 
       discreet certificate shared.xes
     """
-    from discreet.certificate import check_certificate
+    from discreet.verification import check_certificate
 
     with stage(f"checking {file.name}"):
         found, findings = check_certificate(file)

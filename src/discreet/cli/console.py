@@ -31,10 +31,15 @@ def panel(text: str, title: str, style: str = "green") -> None:
     out.print(Panel(Text(text), title=title, title_align="left", border_style=style))
 
 
-def steward_notes(notes: list[str]) -> None:
+def steward_note(note: str) -> None:
     """Print what only the holder of the log may see, on standard error."""
+    err.print(Text.assemble(("For you, not for publication: ", "bold yellow"), note))
+
+
+def steward_notes(notes: list[str]) -> None:
+    """Print several such notes."""
     for note in notes:
-        err.print(Text.assemble(("For you, not for publication: ", "bold yellow"), note))
+        steward_note(note)
 
 
 @contextmanager

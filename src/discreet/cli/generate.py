@@ -42,8 +42,8 @@ def generate(
       discreet generate model.discreet -o drawn.xes
       discreet generate model.discreet --cases 10000 -o drawn.csv.gz
     """
-    from discreet.release import check_target
-    from discreet.training.model import load_model
+    from discreet.generative.model import load_model
+    from discreet.releases import check_target
 
     check_target(output)
     with stage(f"reading {model.name}"):

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 LogPath = Annotated[
-    Path, typer.Argument(metavar="LOG", help="The event log: .xes, .csv (both also .gz), .parquet.")
+    Path,
+    typer.Argument(
+        metavar="LOG",
+        help="The event log: .xes, .csv, .tsv, .txt (all also .gz), .parquet, .xlsx; - for "
+        "standard input.",
+    ),
 ]
 Seed = Annotated[
     int | None,
@@ -41,6 +46,7 @@ NoLedger = Annotated[
 ]
 
 READING = {
+    "mapping": "TOML file with options of this section, as `inspect --save-mapping` writes it",
     "case": "column of the case id (CSV, Parquet)",
     "activity": "column of the activity",
     "timestamp": "column of the timestamp",
@@ -54,10 +60,13 @@ READING = {
     "(text, integer, number, boolean, date)",
     "decimal": "the mark of decimal fractions in numbers: . or ,",
     "delimiter": "what separates the fields of a CSV file; else the header tells",
+    "encoding": "encoding of a CSV file, such as windows-1252; else UTF-8, or UTF-16 by its mark",
+    "sheet": "sheet of an Excel file that has several",
     "order": "time, or file to keep the order of the file and leave times out",
     "duplicates": "XES traces of one name: error, or merge to read them as one case",
+    "drop_incomplete": "leave out cases that lack a required value",
 }
-
+READING_TYPES = {"drop_incomplete": bool, "mapping": Path}
 
 _called: frozenset[str] | None = None
 
@@ -79,7 +88,7 @@ def with_options(
     `trained` leaves the parameters of mechanisms that train no model out.
     """
     keywords = [
-        _keyword(name, str, help=text, panel="How the log is read")
+        _keyword(name, READING_TYPES.get(name, str), help=text, panel="How the log is read")
         for name, text in READING.items()
     ]
 
@@ -97,7 +106,7 @@ def with_options(
 
 def _parameter_keywords(trained: bool) -> list[inspect.Parameter]:
     """One keyword for each parameter that any mechanism declares."""
-    from discreet.mechanisms.generative import Generative
+    from discreet.mechanisms.generative.base import Generative
     from discreet.mechanisms.parameters import declared
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
@@ -142,14 +151,29 @@ def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in values.items() if k not in READING and v is not None}
 
 
+def reading_options(values: dict[str, Any]) -> dict[str, Any]:
+    """How the log is to be read: what the mapping file says, unless an option says otherwise."""
+    from discreet.log.mapping import load_mapping
+
+    given = {k: values[k] for k in READING if values.get(k) is not None}
+    mapping = given.pop("mapping", None)
+    return given if mapping is None else {**load_mapping(mapping), **given}
+
+
 def read(path: Path, values: dict[str, Any]) -> EventLog:
     """Read the log as the options say."""
-    from discreet.cli.console import stage
+    from discreet.cli.console import err, stage
     from discreet.log.reading import read_log
 
-    chosen = {k: values[k] for k in READING if values.get(k) is not None}
+    options = reading_options(values)
     with stage(f"reading {path.name}"):
-        return read_log(path, **chosen)
+        log = read_log("-" if str(path) == "-" else path, **options)
+    if log.left_out.events:
+        err.print(
+            "[bold yellow]For you, not for publication:[/bold yellow] left out since values are "
+            f"missing: cases: {log.left_out.cases:,}, events: {log.left_out.events:,}"
+        )
+    return log
 
 
 def _keyword(name: str, kind: Any, *, help: str, panel: str) -> inspect.Parameter:

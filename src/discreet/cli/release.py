@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import out, panel, print_json, stage, steward_notes
+from discreet.cli.console import out, panel, print_json, stage, steward_note, steward_notes
 from discreet.cli.options import (
     Json,
     LogPath,
@@ -56,17 +56,18 @@ def release(
       discreet release log.xes -o shared.xes --individual case:person --cases-per-individual 3
       discreet release log.xes -o shared.xes --source hospital-a --purpose "yearly report"
     """
-    from discreet.cli.booking import ledger_for
+    from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.release import check_target
+    from discreet.releases import check_target
 
     chosen = build(mechanism, **given_parameters(values))
     check_target(output, chosen.suffixes)
     promise = chosen.guarantee()
-    booking = ledger_for(source, purpose, bypass=no_ledger)
-    booking.check(promise, seeded=insecure_seed is not None)
+    booking = booking_for(source, purpose=purpose, bypass=no_ledger, tell=steward_note)
+    booking.check(chosen, seeded=insecure_seed is not None)
     events = read(log, values)
-    booking.recognise(events)
+    with stage("looking whether the log is known"):
+        booking.recognise(events)
     with stage(f"releasing with {mechanism}"):
         released = booking.release(chosen, events, insecure_seed)
     with stage(f"writing {output.name}"):

@@ -29,7 +29,7 @@ def sample(
     """
     from discreet.log.samples import sample_log
     from discreet.log.writing import write_log
-    from discreet.release import check_target
+    from discreet.releases import check_target
 
     check_target(output)
     with stage(f"making {cases} cases of {name}"):

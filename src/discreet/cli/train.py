@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import complain, err, out, panel, print_json, steward_notes
+from discreet.cli.console import complain, err, out, panel, print_json, steward_note, steward_notes
 from discreet.cli.options import (
     Json,
     LogPath,
@@ -25,8 +24,8 @@ from discreet.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.generative import Generative
-    from discreet.training.checkpoint import Progress, StoppedError
+    from discreet.generative.checkpoint import Progress, StoppedError
+    from discreet.mechanisms.generative.base import Generative
 
 LINES_EVERY = 10.0
 """Seconds between lines of progress where nobody watches a screen."""
@@ -50,13 +49,13 @@ def train(
     as_json: Json = False,
     **values: Any,
 ) -> None:
-    """Train a model under differential privacy, once; draw logs from it for ever.
+    """Train a model under differential privacy, once; then draw any number of logs from it.
 
     The model's file carries its certificate. Logs drawn from it by `discreet generate` have the
     same guarantee and cost nothing more.
 
     Training may be interrupted (Ctrl-C) and survives a crash: meanwhile it is kept in
-    NAME.discreet.checkpoint, and the same command goes on from there. It is paid for once, before
+    NAME.discreet.checkpoint, and the same command resumes from there. It is paid for once, before
     its first step. The checkpoint is as secret as the log, and so is what is printed on standard
     error.
 
@@ -67,37 +66,27 @@ def train(
       discreet train log.xes -o model.discreet --source hospital-a --purpose "yearly report"
       discreet generate model.discreet --cases 10000 -o drawn.xes
     """
-    from discreet.cli.booking import ledger_for
+    from discreet.generative.checkpoint import StoppedError, checkpoint_path
+    from discreet.generative.model import SUFFIX
+    from discreet.generative.run import trainable
+    from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.release import check_target
-    from discreet.training.checkpoint import StoppedError, checkpoint_path
-    from discreet.training.model import SUFFIX
-    from discreet.training.run import Training, trainable
+    from discreet.releases import check_target
 
     chosen = trainable(build(mechanism, **given_parameters(values)))
     check_target(output, (SUFFIX,))
     promise = chosen.guarantee()
-    booking = ledger_for(source, purpose, bypass=no_ledger)
-    seeded = insecure_seed is not None
+    booking = booking_for(source, purpose=purpose, bypass=no_ledger, tell=steward_note)
     if not checkpoint_path(output).exists():
-        booking.check(promise, seeded=seeded)
+        booking.check(chosen, seeded=insecure_seed is not None)
     events = read(log, values)
-    with Training(chosen, events, insecure_seed).kept_beside(output) as kept:
-        if kept.found is not None:
-            booking.resume(kept.found.booking)
-            steward_notes([f"going on from {kept.path.name}, which is paid for"])
-        else:
-            booking.check(promise, seeded=seeded)
-            booking.recognise(events)
-            kept.begin(booking.book(chosen, events))
-        try:
-            with _progress(chosen) as show:
-                model = replace(kept.train(show=show), ledger=booking.use)
-        except StoppedError as stopped:
-            _explain(stopped)
-            raise typer.Exit(128 + stopped.by) from None
-        certificate = model.save(output)
-        kept.finish()
+    try:
+        with _progress(chosen) as show:
+            trained = booking.train(chosen, events, output, seed=insecure_seed, show=show)
+    except StoppedError as stopped:
+        _explain(stopped)
+        raise typer.Exit(128 + stopped.by) from None
+    model, certificate = trained.model, trained.certificate
     booking.confirm(certificate)
     steward_notes(chosen.advice(events))
     if as_json:
@@ -112,7 +101,7 @@ def train(
 def _explain(stopped: StoppedError) -> None:
     complain(
         f"stopped; the training is kept in {stopped.path} and paid for. Run the same command "
-        "again to go on with it. Until then keep that file as secret as the log"
+        "again to resume it. Until then keep that file as secret as the log"
     )
 
 

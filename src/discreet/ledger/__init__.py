@@ -8,19 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.ledger.account import Account
+    from discreet.ledger.booking import Booking, booking_for
     from discreet.ledger.errors import LedgerError, RefusedError
     from discreet.ledger.ledger import Booked, Ledger
     from discreet.ledger.location import Location, locate
 
-__all__ = ["Account", "Booked", "Ledger", "LedgerError", "Location", "RefusedError", "locate"]
+__all__ = [
+    "Account",
+    "Booked",
+    "Booking",
+    "Ledger",
+    "LedgerError",
+    "Location",
+    "RefusedError",
+    "booking_for",
+    "locate",
+]
 
 _HOMES = {
     "Account": "account",
     "Booked": "ledger",
+    "Booking": "booking",
     "Ledger": "ledger",
     "LedgerError": "errors",
     "Location": "location",
     "RefusedError": "errors",
+    "booking_for": "booking",
     "locate": "location",
 }
 

@@ -15,7 +15,9 @@ class Account:
     """The cap of a source with its filters, and the total of its releases so far.
 
     Filter, unit and neighbour relation are fixed with the first release: choosing another filter
-    after seeing a release is not covered by the proofs in `privacy/filters.py`.
+    after seeing a release is not covered by the proofs in `privacy/filters.py`. So are the columns
+    that say what a case and, if the unit is the individual, an individual is: costs of releases
+    that mean different things by them do not add up to a promise about either.
     """
 
     cap: Budget
@@ -25,6 +27,8 @@ class Account:
     limits: tuple[Limit, ...]
     spent: Spend = Spend()
     releases: int = 0
+    case_column: str | None = None
+    individual_column: str | None = None
 
     @classmethod
     def opened(cls, cap: Budget, filter: FilterName, neighbours: Neighbours, unit: Unit) -> Account:
@@ -54,7 +58,25 @@ class Account:
                 f"this raises the cap from {self.cap} to {fresh.cap}: everybody in the data is "
                 "then protected only by the higher one. If that is meant, say so with --raise."
             )
-        return replace(fresh, spent=self.spent, releases=self.releases)
+        return replace(
+            fresh,
+            spent=self.spent,
+            releases=self.releases,
+            case_column=self.case_column,
+            individual_column=self.individual_column,
+        )
+
+    def naming(self, case: str | None, individual: str | None) -> Account:
+        """The account with the columns of its first release fixed, or a refusal of others.
+
+        A release from before columns were kept names none and fixes none.
+        """
+        person = individual if self.unit == "individual" else None
+        return replace(
+            self,
+            case_column=_fixed("case", self.case_column, case),
+            individual_column=_fixed("individual", self.individual_column, person),
+        )
 
     def cost(self, promise: Guarantee) -> Spend:
         """What a release costs in this account's unit and neighbour relation, or a refusal."""
@@ -138,6 +160,8 @@ class Account:
             "limits": [limit.to_dict() for limit in self.limits],
             "spent": self.spent.to_dict(),
             "releases": self.releases,
+            "case_column": self.case_column,
+            "individual_column": self.individual_column,
         }
 
     @classmethod
@@ -151,4 +175,18 @@ class Account:
             limits=tuple(Limit.from_dict(limit) for limit in values["limits"]),
             spent=Spend.from_dict(values["spent"]),
             releases=values["releases"],
+            case_column=values.get("case_column"),
+            individual_column=values.get("individual_column"),
         )
+
+
+def _fixed(word: str, before: str | None, named: str | None) -> str | None:
+    """The column that counts from now on."""
+    if before is not None and named not in (None, before):
+        raise RefusedError(
+            f"this source tells {word}s apart by the column {before!r}, fixed with its first "
+            f"release; this release goes by {named!r}, and what the two cost does not add up. "
+            f"Read the log with --{word} {before!r} (rename the column if it is the same under "
+            "another name), or book on a source with a budget of its own"
+        )
+    return before if named is None else named

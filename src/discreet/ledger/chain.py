@@ -12,7 +12,7 @@ from discreet.ledger.account import Account
 from discreet.ledger.errors import LedgerError
 from discreet.privacy.filters import Spend
 
-Kind = Literal["budget", "release", "written", "clock"]
+Kind = Literal["budget", "release", "finished", "written", "clock"]
 START = "0" * 64
 """What the first entry points back to."""
 
@@ -80,12 +80,14 @@ def problems(entries: Iterable[Entry], head: Head, known: str | None = None) -> 
     """What is wrong with a ledger; empty if every entry is as it was written.
 
     Every entry must be unchanged, in its place and linked to the one before; the head, kept apart,
-    must be the last; and replaying the releases must give the booked totals, none past its cap.
+    must be the last; replaying the releases must give the booked totals, none past its cap; and
+    what was paid for once may have come out once.
     Whoever rewrites everything, head included, is found by `known`: a head noted elsewhere earlier.
     """
     found: list[str] = []
     previous, seen_known = Head(), known in (None, START)
     accounts: dict[str, Account] = {}
+    outcomes: dict[int, _Outcome] = {}
     time = ""
     for entry in entries:
         place = f"entry {entry.number}"
@@ -108,6 +110,7 @@ def problems(entries: Iterable[Entry], head: Head, known: str | None = None) -> 
             found.append(f"{place} is earlier than the one before it")
         time = content["time"]
         found += [f"{place}: {text}" for text in _replay(entry, content, accounts)]
+        found += [f"{place}: {text}" for text in _came_of(entry, content, outcomes)]
         seen_known = seen_known or entry.hash == known
         previous = entry.head
     if previous != head:
@@ -134,7 +137,47 @@ def _replay(entry: Entry, content: dict[str, Any], accounts: dict[str, Account])
     if before is None:
         return ["a release without a budget"]
     try:
-        expected = before.charged(Spend.from_dict(content["cost"]))
+        promise = content["guarantee"]
+        named = before.naming(promise.get("case_column"), promise.get("individual_column"))
+    except LedgerError:
+        return ["the release goes by other columns than those before it"]
+    try:
+        expected = named.charged(Spend.from_dict(content["cost"]))
     except LedgerError:
         return ["the release passes the cap"]
     return [] if expected == stated else ["the totals do not follow from the entries before"]
+
+
+@dataclass
+class _Outcome:
+    """What came of a release: whose it is, and what was noted of it."""
+
+    source: str
+    run: str | None
+    model: str | None = None
+    certificate: str | None = None
+
+
+def _came_of(entry: Entry, content: dict[str, Any], outcomes: dict[int, _Outcome]) -> list[str]:
+    """Hold a note against the release that it is about.
+
+    One draw may be written to several files; a model that was trained is one, and so is what was
+    written of a release from before runs were named.
+    """
+    if entry.kind == "release":
+        outcomes[entry.number] = _Outcome(entry.source, content.get("run"))
+    if entry.kind not in ("finished", "written"):
+        return []
+    number = content["release"]
+    paid = outcomes.get(number)
+    if paid is None or paid.source != entry.source:
+        return [f"it notes entry {number}, which is no release of this source"]
+    if content.get("run") != paid.run:
+        return [f"it notes entry {number}, which another run paid for"]
+    if entry.kind == "finished":
+        before, paid.model = paid.model, content["model"]
+        repeated = before not in (None, paid.model)
+    else:
+        before, paid.certificate = paid.certificate, content["certificate"]
+        repeated = paid.run is None and before not in (None, paid.certificate)
+    return [f"entry {number} was paid for once and came out again"] if repeated else []

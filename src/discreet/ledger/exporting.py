@@ -20,6 +20,8 @@ COLUMNS = (
     "delta",
     "neighbours",
     "unit",
+    "case_column",
+    "individual_column",
     "parameters",
     "spent_epsilon",
     "spent_delta",
@@ -54,6 +56,7 @@ def _flat(entry: dict[str, Any]) -> dict[str, Any]:
     if "guarantee" in entry:
         promise = entry["guarantee"]
         flat |= {name: promise[name] for name in ("status", "neighbours", "unit")}
+        flat |= {name: promise.get(name) for name in ("case_column", "individual_column")}
         flat |= promise["holds"]
         flat["parameters"] = json.dumps(entry["parameters"], ensure_ascii=False, sort_keys=True)
     return flat

@@ -8,8 +8,9 @@ import json
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.events import ACTIVITY, TIME, EventLog
-from discreet.log.variants import Ints, spans
+from discreet.log.variants import spans
 
 
 def fingerprint(log: EventLog, key: bytes) -> str:

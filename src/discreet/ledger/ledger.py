@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from sqlalchemy import Connection
-
 from discreet.ledger import storage
 from discreet.ledger.account import Account
-from discreet.ledger.chain import Entry, Head, Kind, problems
+from discreet.ledger.chain import Entry, Head, problems
+from discreet.ledger.entering import account_of, append, known_account, user_name
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.key import key_check, make_key, read_key
 from discreet.ledger.location import Location, locate
+from discreet.ledger.runs import Paid, PaidRun, fresh_token
 from discreet.ledger.storage import Storage
 from discreet.privacy.filters import FilterName
 from discreet.privacy.guarantee import Budget, Guarantee, Neighbours, Unit
@@ -25,10 +23,7 @@ if TYPE_CHECKING:
     from discreet.certificate import Certificate
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
-    from discreet.release import Release
-
-CLOCK_TOLERANCE = timedelta(seconds=60)
-"""How far two computers' clocks may differ."""
+    from discreet.releases import Release
 
 
 @dataclass(frozen=True)
@@ -36,8 +31,7 @@ class Booked:
     """A release that was paid for, not yet written. It is drawn once; a failure is paid too."""
 
     release: Release
-    entry: int
-    source: str
+    paid: Paid
 
 
 class Ledger:
@@ -77,26 +71,27 @@ class Ledger:
         _check_name(source)
         fresh = Account.opened(cap, filter, neighbours, unit)
         with self.storage.writing() as (connection, head):
-            before = _account(connection, source)
+            before = account_of(connection, source)
             account = before.with_cap(fresh, raised=raised) if before else fresh
-            content = {"account": account.to_dict(), "purpose": purpose, "user": _user(user)}
-            _append(connection, head, source, "budget", content)
+            content = {"account": account.to_dict(), "purpose": purpose, "user": user_name(user)}
+            append(connection, head, source, "budget", content)
         return account
 
     def account(self, source: str) -> Account:
         """How a source's account stands."""
         with self.storage.reading() as connection:
-            return _known(connection, source)
+            return known_account(connection, source)
 
     def accounts(self) -> dict[str, Account]:
         """The accounts of all sources."""
         with self.storage.reading() as connection:
-            return {name: _known(connection, name) for name in storage.sources(connection)}
+            return {name: known_account(connection, name) for name in storage.sources(connection)}
 
     def check(self, source: str, promise: Guarantee) -> None:
         """Refuse now what `book` would refuse; reads only public parameters, spends nothing."""
         account = self.account(source)
-        account.charged(account.cost(promise))
+        named = account.naming(promise.case_column, promise.individual_column)
+        named.charged(account.cost(promise))
 
     def book(
         self,
@@ -107,25 +102,38 @@ class Ledger:
         parameters: dict[str, Any],
         user: str | None = None,
         purpose: str = "",
+        mark: str | None = None,
     ) -> Entry:
         """Spend: check the cap and append the entry in one transaction, durable on return.
 
         The decision reads public parameters and earlier entries only. There is no way back: a
-        release that fails afterwards has been paid for.
+        release that fails afterwards has been paid for. The entry names the one run that it pays
+        for; `mark` is the mark of its first checkpoint, if it is a training (`ledger/runs.py`).
         """
+        if promise.case_column is None:
+            raise LedgerError(
+                "the guarantee does not name the column that tells cases apart; book the promise "
+                "for a log, mechanism.promise(log)"
+            )
         with self.storage.writing() as (connection, head):
-            account = _known(connection, source)
+            account = known_account(connection, source)
             cost = account.cost(promise)
+            named = account.naming(promise.case_column, promise.individual_column)
+            run = fresh_token()
             content = {
-                "account": account.charged(cost).to_dict(),
+                "account": named.charged(cost).to_dict(),
                 "cost": cost.to_dict(),
                 "guarantee": promise.to_dict(),
                 "mechanism": mechanism,
                 "parameters": parameters,
                 "purpose": purpose,
-                "user": _user(user),
+                "run": run,
+                "user": user_name(user),
             }
-            return _append(connection, head, source, "release", content)
+            entry = append(connection, head, source, "release", content)
+            if mark is not None:
+                storage.add_run(connection, entry.number, run, mark)
+            return entry
 
     def release(
         self,
@@ -140,31 +148,58 @@ class Ledger:
         mechanism.check(log)
         entry = self.book(
             source,
-            mechanism.guarantee(),
+            mechanism.promise(log),
             mechanism=mechanism.name,
             parameters=mechanism.settings,
             user=user,
             purpose=purpose,
         )
         drawn = replace(mechanism.release(log), ledger="booked")
-        return Booked(drawn, entry.number, source)
+        return Booked(drawn, Paid.by(entry))
 
-    def confirm(self, booked: Booked, certificate: Certificate) -> Entry:
-        """Note the hash of the certificate under which a booked release was written.
+    def begin(
+        self,
+        mechanism: Mechanism,
+        log: EventLog,
+        *,
+        source: str,
+        user: str | None = None,
+        purpose: str = "",
+    ) -> PaidRun:
+        """Book the training of a model on a log that was read without error."""
+        mechanism.check(log)
+        mark = fresh_token()
+        entry = self.book(
+            source,
+            mechanism.promise(log),
+            mechanism=mechanism.name,
+            parameters=mechanism.settings,
+            user=user,
+            purpose=purpose,
+            mark=mark,
+        )
+        return PaidRun(self.storage, Paid.by(entry), mechanism, mark)
+
+    def resume(self, noted: dict[str, Any], mechanism: Mechanism) -> PaidRun:
+        """A training that was begun earlier, as its checkpoint knows it."""
+        return PaidRun(self.storage, Paid.from_dict(noted), mechanism)
+
+    def confirm(self, paid: Booked | Paid, certificate: Certificate) -> Entry:
+        """Note the hash of the certificate under which something that was paid for was written.
 
         Only a note, so it does not wait for the disk: the spend has been durable since `book`.
         """
-        return self.note_written(booked.source, booked.entry, certificate)
-
-    def note_written(self, source: str, entry: int, certificate: Certificate) -> Entry:
-        """The same for whatever was booked by itself."""
+        if isinstance(paid, Booked):
+            paid = paid.paid
         content = {
             "certificate": hashlib.sha256(certificate.to_json().encode()).hexdigest(),
-            "release": entry,
-            "user": _user(None),
+            "release": paid.entry,
+            "run": paid.run,
+            "user": user_name(),
         }
         with self.storage.writing(durable=False) as (connection, head):
-            return _append(connection, head, source, "written", content)
+            paid.release(connection)
+            return append(connection, head, paid.source, "written", content)
 
     def recognise(self, log: EventLog, source: str) -> list[str]:
         """Remember a log; warnings for the steward if it came under another name before.
@@ -211,22 +246,22 @@ class Ledger:
 
     def accept_clock(self, *, user: str | None = None, purpose: str = "") -> Entry:
         """Go on from the present time although the last entry lies in its future."""
-        content = {"purpose": purpose, "user": _user(user)}
+        content = {"purpose": purpose, "user": user_name(user)}
         with self.storage.writing() as (connection, head):
-            return _append(connection, head, "", "clock", content)
+            return append(connection, head, "", "clock", content)
 
     def history(self, source: str | None = None) -> list[dict[str, Any]]:
         """What was entered, oldest first, each release with the hash of its certificate."""
         with self.storage.reading() as connection:
             if source is not None:
-                _known(connection, source)
+                known_account(connection, source)
             entries = storage.walk(connection, source)
             rows = [entry.content() | {"hash": entry.hash} for entry in entries]
         written = {row["release"]: row["certificate"] for row in rows if row["kind"] == "written"}
         return [
             row | ({"certificate": written.get(row["number"])} if row["kind"] == "release" else {})
             for row in rows
-            if row["kind"] != "written"
+            if row["kind"] not in ("finished", "written")
         ]
 
     def export(self) -> dict[str, Any]:
@@ -244,61 +279,6 @@ class Ledger:
         with self.storage.reading() as connection:
             head = storage.head(connection)
             return head, problems(storage.walk(connection), head, known)
-
-
-def _account(connection: Connection, source: str) -> Account | None:
-    entry = storage.last_account(connection, source)
-    return Account.from_dict(entry.content()["account"]) if entry else None
-
-
-def _known(connection: Connection, source: str) -> Account:
-    account = _account(connection, source)
-    if account is None:
-        known = ", ".join(storage.sources(connection)) or "none yet"
-        raise LedgerError(
-            f"no budget was set for the source {source!r} (known: {known}); check the name, or "
-            f"set one: discreet budget set {source} --epsilon 3 --delta 1e-5"
-        )
-    return account
-
-
-def _append(
-    connection: Connection, head: Head, source: str, kind: Kind, content: dict[str, Any]
-) -> Entry:
-    """Append an entry with the present time, which never runs backwards."""
-    previous = storage.last(connection)
-    if (previous.head if previous else Head()) != head:
-        raise LedgerError(
-            "the ledger's last entry is not the one it ended with: entries were removed or "
-            "changed. Run `discreet budget verify`, then restore it from a backup."
-        )
-    time = _now()
-    if previous is not None and kind != "clock":
-        latest = datetime.fromisoformat(previous.content()["time"])
-        if time < latest - CLOCK_TOLERANCE:
-            raise LedgerError(
-                f"nothing was released: the clock says {time:%Y-%m-%d %H:%M:%S} UTC, but the last "
-                f"entry of the ledger is of {latest:%Y-%m-%d %H:%M:%S}. Set the clock; if it is "
-                "right now and was wrong then, run `discreet budget clock`."
-            )
-        time = max(time, latest)
-    stamp = time.isoformat(timespec="microseconds")
-    entry = Entry.after(head, source, kind, {**content, "time": stamp})
-    storage.append(connection, entry)
-    return entry
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _user(named: str | None) -> str:
-    if named is not None:
-        return named
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
 
 
 def _check_name(source: str) -> None:

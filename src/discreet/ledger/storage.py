@@ -10,20 +10,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import (
-    DDL,
-    Column,
     Connection,
     Engine,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
     bindparam,
     create_engine,
     event,
@@ -35,56 +26,23 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from discreet.ledger import tables
 from discreet.ledger.chain import Entry, Head
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.location import Location
+from discreet.ledger.tables import VERSION, entries, heads, migrate, runs, seen, version_of
 
 PATIENCE = 60
 """Seconds that a writer waits for its turn."""
 
-schema = MetaData()
-entries = Table(
-    "discreet_entries",
-    schema,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("source", String(200), nullable=False),
-    Column("kind", String(20), nullable=False),
-    Column("body", Text, nullable=False),
-    Column("hash", String(64), nullable=False),
-)
-Index("discreet_entries_by_source", entries.c.source, entries.c.number)
-heads = Table(
-    "discreet_head",
-    schema,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("number", Integer, nullable=False),
-    Column("hash", String(64), nullable=False),
-    Column("key_check", String(64)),
-)
-seen = Table(
-    "discreet_seen",
-    schema,
-    Column("fingerprint", String(64), primary_key=True),
-    Column("source", String(200), primary_key=True),
-)
 
-_ddl: Any = DDL
-_APPEND_ONLY = {
-    "sqlite": [
-        f"CREATE TRIGGER discreet_no_{verb} BEFORE {verb} ON discreet_entries "
-        "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-        for verb in ("update", "delete")
-    ],
-    "postgresql": [
-        "CREATE FUNCTION discreet_append_only() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$",
-        "CREATE TRIGGER discreet_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "
-        "discreet_entries FOR EACH STATEMENT EXECUTE FUNCTION discreet_append_only()",
-    ],
-}
-for _dialect, _statements in _APPEND_ONLY.items():
-    for _statement in _statements:
-        event.listen(entries, "after_create", _ddl(_statement).execute_if(dialect=_dialect))
+@dataclass(frozen=True)
+class Run:
+    """A training under way: who it is, its newest checkpoint, and the model it ended in."""
+
+    id: str
+    mark: str
+    model: str | None
 
 
 class Storage:
@@ -96,11 +54,16 @@ class Storage:
             if location.file is not None:
                 self._check_file(create)
             self.engine = _engine(location)
-            with self.engine.connect() as connection:
-                exists = inspect(connection).has_table(heads.name)
-            if not exists and create:
+            try:
+                with self.engine.connect() as connection:
+                    version = version_of(connection)
+            except LedgerError:
+                self.engine.dispose()
+                raise
+            self._migrated = version == VERSION
+            if not version and create:
                 self._create()
-            elif not exists:
+            elif not version:
                 raise LedgerError(
                     f"there is no ledger at {location} yet; begin one with "
                     "`discreet budget set SOURCE --epsilon 3 --delta 1e-5`"
@@ -135,8 +98,12 @@ class Storage:
                 connection.execute(text("BEGIN IMMEDIATE"))
             elif not durable:
                 connection.execute(text("SET LOCAL synchronous_commit = off"))
-            yield connection, head(connection, lock=True)
+            end = head(connection, lock=True)
+            if not self._migrated:
+                migrate(connection)
+            yield connection, end
             connection.commit()
+            self._migrated = True
 
     def _check_file(self, create: bool) -> None:
         file = self.location.file
@@ -158,9 +125,7 @@ class Storage:
                 connection.execute(text("PRAGMA journal_mode = WAL"))
                 connection.execute(text("BEGIN IMMEDIATE"))
             if not inspect(connection).has_table(heads.name):
-                schema.create_all(connection)
-                start = Head()
-                connection.execute(insert(heads).values(id=1, number=start.count, hash=start.hash))
+                tables.create(connection)
             connection.commit()
 
     @contextmanager
@@ -255,6 +220,8 @@ _LAST = select(entries).order_by(entries.c.number.desc()).limit(1)
 _LAST_ACCOUNT = _LAST.where(
     entries.c.source == bindparam("named"), entries.c.kind.in_(("budget", "release"))
 )
+_ENTRY = select(entries).where(entries.c.number == bindparam("wanted"))
+_RUN = select(runs).where(runs.c.entry == bindparam("paid"))
 _SOURCES = select(entries.c.source).where(entries.c.kind == "budget").distinct()
 _NAMES = select(seen.c.source).where(seen.c.fingerprint == bindparam("mark"))
 
@@ -285,6 +252,33 @@ def last_account(connection: Connection, source: str) -> Entry | None:
     """The last entry that says how a source's account stands."""
     row = connection.execute(_LAST_ACCOUNT, {"named": source}).one_or_none()
     return Entry(*row) if row is not None else None
+
+
+def entry(connection: Connection, number: int) -> Entry | None:
+    """One entry by its number."""
+    row = connection.execute(_ENTRY, {"wanted": number}).one_or_none()
+    return Entry(*row) if row is not None else None
+
+
+def add_run(connection: Connection, entry: int, run: str, mark: str) -> None:
+    """Note a training that was paid for, and the mark of its first checkpoint."""
+    connection.execute(insert(runs).values(entry=entry, run=run, mark=mark))
+
+
+def run_of(connection: Connection, entry: int) -> Run | None:
+    """How far the training is that an entry paid for."""
+    row = connection.execute(_RUN, {"paid": entry}).one_or_none()
+    return Run(row.run, row.mark, row.model) if row is not None else None
+
+
+def move_run(connection: Connection, entry: int, mark: str) -> None:
+    """Note the mark of a training's newest checkpoint."""
+    connection.execute(update(runs).where(runs.c.entry == entry).values(mark=mark))
+
+
+def end_run(connection: Connection, entry: int, model: str) -> None:
+    """Note the digest of the model that a training ended in."""
+    connection.execute(update(runs).where(runs.c.entry == entry).values(model=model))
 
 
 def walk(connection: Connection, source: str | None = None) -> Iterator[Entry]:

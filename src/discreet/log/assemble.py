@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.variants import Ints
 
 
 def assemble(

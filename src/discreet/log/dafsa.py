@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.log.variants import Ints, Variants, spans
+from discreet.arrays import Integers, Ints
+from discreet.log.variants import Variants, spans
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +44,7 @@ class Dafsa:
         All steps are array operations on whole levels, so the work is that of sorting the
         events once.
         """
-        order = variants._canonical_order()
+        order = variants.canonical_order()
         parent, label, final, node = _prefix_tree(variants.take(order))
         state = _merged(parent, label, final)
         states = int(state.max()) + 1

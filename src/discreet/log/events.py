@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.errors import LogError
-from discreet.log.variants import Ints, Variants, spans
+from discreet.log.frames import as_pandas
+from discreet.log.variants import Variants, spans
 
 CASE = "case:concept:name"
 ACTIVITY = "concept:name"
@@ -22,6 +24,13 @@ LIFECYCLE = "lifecycle:transition"
 Classifier = Literal["activity", "activity+lifecycle"]
 
 
+class LeftOut(NamedTuple):
+    """What reading left out since required values were missing; for the log's holder only."""
+
+    cases: int = 0
+    events: int = 0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class EventLog:
     """A log: who (case), what (activity), when (timestamp), and every further attribute.
@@ -29,7 +38,7 @@ class EventLog:
     `table` holds the events as they stood in the file, under XES column names. `order` sorts
     them by case (in order of appearance), then timestamp, then position in the file; `codes`
     and `offsets` are in that order: case `i` is `codes[offsets[i]:offsets[i + 1]]`, indices
-    into `activities`.
+    into `activities`. `names` says what the file called the columns that have a role.
     """
 
     table: pl.DataFrame
@@ -39,6 +48,8 @@ class EventLog:
     offsets: Ints
     individual: str | None = None
     attributes: dict[str, object] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    left_out: LeftOut = LeftOut()
 
     @classmethod
     def from_table(
@@ -123,6 +134,18 @@ class EventLog:
         """For each case the index of its variant in `variants`."""
         return self._counted[1]
 
+    @property
+    def case_column(self) -> str:
+        """What the column of the cases was called where the log came from."""
+        return self.names.get(CASE, CASE)
+
+    @property
+    def individual_column(self) -> str | None:
+        """What the column of the individuals was called where the log came from."""
+        if self.individual is None or self.individual == CASE:
+            return self.individual and self.case_column
+        return self.individual.removeprefix("original:")
+
     @cached_property
     def individual_of_case(self) -> npt.NDArray[np.int64]:
         """For each case a number for the individual it belongs to.
@@ -153,8 +176,26 @@ class EventLog:
             self, order=self.order[positions], codes=self.codes[positions], offsets=fresh
         )
 
+    def to_polars(self) -> pl.DataFrame:
+        """The events as a Polars frame: XES names, sorted by case, timestamp and position."""
+        return self.frame
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame, as PM4Py takes it."""
+        return as_pandas(self.frame)
+
     def __repr__(self) -> str:
-        return f"EventLog({self.cases} cases, {self.events} events)"
+        return (
+            f"EventLog({self.cases:,} cases, {self.events:,} events, "
+            f"{len(self.activities):,} activities)"
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+
+        head = self.frame.head(5)
+        rows = [[str(value) for value in row] for row in head.iter_rows()]
+        return notebook.box(repr(self), notebook.table(head.columns, rows))
 
 
 def _by_appearance(values: pl.Series) -> npt.NDArray[np.int64]:

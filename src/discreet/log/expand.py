@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.variants import Ints, Variants, spans
+from discreet.log.variants import Variants, spans
 
 
 def expand(variants: Variants, order: Ints, names: Sequence[str]) -> EventLog:

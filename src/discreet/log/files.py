@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import os
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -12,6 +14,9 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from discreet.log.errors import LogError
+
+LOG_SUFFIXES = (".xes", ".xes.gz", ".csv", ".csv.gz", ".parquet")
+"""How the name of a log may end."""
 
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -58,6 +63,25 @@ def readable(path: Path) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise LogError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+@contextlib.contextmanager
+def standard_input() -> Iterator[Path]:
+    """What comes in by a pipe, as a file whose name fits its beginning; removed afterwards."""
+    data = sys.stdin.buffer.read()
+    begin = gzip.GzipFile(fileobj=io.BytesIO(data)) if data[:2] == GZIP_MAGIC else io.BytesIO(data)
+    with readable(Path("standard input")):
+        first = begin.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if first.startswith(b"PAR1"):
+        suffix = ".parquet"
+    elif first.startswith(b"PK\x03\x04"):
+        suffix = ".xlsx"
+    else:
+        suffix = ".xes" if first.startswith(b"<") else ".csv"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"standard input{suffix}"
+        path.write_bytes(data)
+        yield path
 
 
 @contextlib.contextmanager

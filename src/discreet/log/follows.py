@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers, Ints
 from discreet.log.errors import LogError
-from discreet.log.variants import Ints, Variants
+from discreet.log.variants import Variants
 
 START = "⊤"
 END = "⊥"
@@ -25,11 +25,12 @@ class Follows:
     """Directly-follows counts on a square matrix; an artefact of its own.
 
     `counts[i, j]` says how often activity j directly follows activity i. The last row is the
-    start ⊤ (what cases begin with), the last column the end ⊥ (what they end with).
+    start ⊤ (what cases begin with), the last column the end ⊥ (what they end with). Estimates
+    need not be whole.
     """
 
     activities: tuple[str, ...]
-    counts: npt.NDArray[np.int64]
+    counts: Integers | Floats
 
     kind: ClassVar[str] = "directly-follows graph"
     suffixes: ClassVar[tuple[str, ...]] = (".json", ".csv", ".dot", ".mmd", ".svg")
@@ -47,6 +48,34 @@ class Follows:
         counts = np.zeros(size * size, dtype=np.int64)
         np.add.at(counts, sources * size + targets, variants.counts[owners])
         return cls(variants.activities, counts.reshape(size, size))
+
+    @classmethod
+    def joined(
+        cls,
+        activities: tuple[str, ...],
+        between: Integers | Floats,
+        starts: Integers | Floats,
+        ends: Integers | Floats,
+    ) -> Follows:
+        """From the counts between activities, and how often each starts and ends a case."""
+        counts = np.zeros((len(starts) + 1, len(starts) + 1))
+        counts[:-1, :-1], counts[-1, :-1], counts[:-1, -1] = between, starts, ends
+        return cls(activities, counts)
+
+    @property
+    def between(self) -> Integers | Floats:
+        """The counts without start and end."""
+        return self.counts[:-1, :-1]
+
+    @property
+    def starts(self) -> Integers | Floats:
+        """How often each activity starts a case."""
+        return self.counts[-1, :-1]
+
+    @property
+    def ends(self) -> Integers | Floats:
+        """How often each activity ends a case."""
+        return self.counts[:-1, -1]
 
     @property
     def cases(self) -> int:
@@ -73,16 +102,17 @@ class Follows:
     def trimmed(self) -> Follows:
         """Only the activities that some pair names."""
         named = (self.counts[:-1] != 0).any(axis=1) | (self.counts[:, :-1] != 0).any(axis=0)
-        kept = np.append(np.flatnonzero(named), len(self.activities))
-        labels = tuple(self.activities[i] for i in kept[:-1])
+        return self if named.all() else self.part(np.flatnonzero(named).tolist())
+
+    def part(self, members: Iterable[int]) -> Follows:
+        """Only these activities, by their numbers."""
+        chosen = sorted(members)
+        kept = [*chosen, len(self.activities)]
+        labels = tuple(self.activities[i] for i in chosen)
         return Follows(labels, self.counts[np.ix_(kept, kept)])
 
     def render(self, suffix: str) -> str:
-        """The text of a file: .json (read back by `from_json`), .csv, .dot, .mmd or .svg."""
-        if suffix == ".svg":
-            from discreet.log.follows_drawing import to_svg
-
-            return to_svg(self)
+        """The text of a .json (read back by `from_json`), .csv, .dot or .mmd file."""
         return {
             ".json": self.to_json,
             ".csv": self.to_csv,

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
+from discreet.log.delimited import read_delimited
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, Classifier, EventLog
+from discreet.log.excel import read_excel
+from discreet.log.files import standard_input
+from discreet.log.objects import read_object
 from discreet.log.shaping import Order, Shape
 from discreet.log.source import Source
-from discreet.log.tables import read_csv, read_frame, read_parquet
+from discreet.log.tables import read_parquet
 from discreet.log.times import check_timezone
 from discreet.log.types import TYPES, Type, declared
 from discreet.log.xes import Engine, read_xes
 
-SUFFIXES = (".xes", ".xes.gz", ".csv", ".csv.gz", ".parquet")
+XES = (".xes", ".xes.gz")
+DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+SUFFIXES = (*XES, *DELIMITED, ".parquet", ".xlsx")
 
 NO_EVENTS = pl.DataFrame(
     schema={CASE: pl.String, ACTIVITY: pl.String, TIME: pl.Datetime("us", "UTC")}
@@ -41,12 +50,19 @@ def read_log(
     types: Mapping[str, Type] | str | None = None,
     decimal: str = ".",
     delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
     order: Order = "time",
     duplicates: Duplicates = "error",
+    drop_incomplete: bool = False,
     engine: Engine = "auto",
     allow_empty: bool = False,
 ) -> EventLog:
-    """Read an event log from XES, CSV or Parquet (also .gz), or from a Polars or pandas frame.
+    """Read an event log from a file, or from what is in memory.
+
+    Files are XES, CSV and its kin (.csv, .tsv, .txt; all also .gz), Parquet and Excel; `-` is
+    standard input, whose kind its beginning tells. Objects are frames of Polars and pandas, Arrow
+    tables and logs of PM4Py.
 
     `case`, `activity`, `timestamp` and `lifecycle` name columns; without them the names that
     the usual tools write in a header are recognised, in XES only the standard ones. `individual`
@@ -55,8 +71,10 @@ def read_log(
     `day-first` or `month-first` for dates such as 03/04/2020, a strftime format, or `seconds`,
     `milliseconds` or `microseconds` since 1970. Further columns are text unless a schema or
     `types` says otherwise: text, integer, number (`decimal` is its point or comma), boolean or
-    date. `order="file"` keeps the order of the file and leaves the
+    date. `delimiter` and `encoding` are those of a CSV file, where its beginning does not tell;
+    `sheet` is one of an Excel file. `order="file"` keeps the order of the file and leaves the
     timestamps out. `duplicates="merge"` reads XES traces of the same name as one case.
+    `drop_incomplete` leaves out cases that lack a required value, and events without a case.
     `engine="strict"` reads XES element by element even if the file is plain. A log without
     events is an error unless `allow_empty`: a release may be empty, a log to release may not.
 
@@ -88,60 +106,68 @@ def read_log(
         order=order,
         types=kinds,
         decimal=decimal,
+        drop_incomplete=drop_incomplete,
     )
+    xes = partial(
+        read_xes,
+        by_trace=case is None,
+        merge=duplicates == "merge",
+        unnamed=drop_incomplete,
+        engine=engine,
+    )
+    stack = contextlib.ExitStack()
     try:
-        found = _read(source, delimiter, duplicates, engine, by_trace=case is None)
+        if isinstance(source, str) and source == "-":
+            source = stack.enter_context(standard_input())
+        found = _read(source, delimiter, encoding, sheet, xes)
         if found.table.is_empty():
             if not allow_empty:
                 raise LogError(f"{found.name} has no events; there is nothing to release")
             return EventLog.from_table(NO_EVENTS, attributes=found.attributes)
         try:
-            table, person = shape.of(found)
+            shaped = shape.of(found)
         except LogError as error:
             raise LogError(f"{found.name}: {error}") from None
-        return EventLog.from_table(
-            table, classifier=classifier, individual=person, attributes=found.attributes
+        log = EventLog.from_table(
+            shaped.table,
+            classifier=classifier,
+            individual=shaped.individual,
+            attributes=found.attributes,
         )
+        return replace(log, names=shaped.names, left_out=shaped.left_out)
     except LogError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise LogError(f"the log cannot be read: {reason}") from error
+    finally:
+        stack.close()
 
 
 def _read(
     source: Any,
     delimiter: str | None,
-    duplicates: Duplicates,
-    engine: Engine,
-    *,
-    by_trace: bool,
+    encoding: str | None,
+    sheet: str | None,
+    xes: Callable[[Path], Source],
 ) -> Source:
     if not isinstance(source, str | os.PathLike):
-        if isinstance(source, pl.DataFrame | pl.LazyFrame) or _is_pandas(source):
-            return read_frame(source)
-        raise LogError(
-            f"cannot read a log from {type(source).__name__}; give a path, or a Polars or "
-            "pandas frame"
-        )
+        return read_object(source)
     path = Path(source)
     if path.is_dir():
         raise LogError(f"{path} is a folder; name one file in it")
     name = path.name.lower()
-    if name.endswith((".xes", ".xes.gz")):
-        return read_xes(path, by_trace=by_trace, merge=duplicates == "merge", engine=engine)
-    if name.endswith((".csv", ".csv.gz")):
-        return read_csv(path, delimiter)
+    if name.endswith(XES):
+        return xes(path)
+    if name.endswith(DELIMITED):
+        return read_delimited(path, delimiter or ("\t" if ".tsv" in name else None), encoding)
+    if name.endswith(".xlsx"):
+        return read_excel(path, sheet)
     if name.endswith(".parquet"):
         return read_parquet(path)
     raise LogError(
         f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(SUFFIXES)}"
     )
-
-
-def _is_pandas(source: object) -> bool:
-    kind = type(source)
-    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ == "DataFrame"
 
 
 def _check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import polars as pl
 
 from discreet.log.columns import WORDS, choose, existing
 from discreet.log.errors import LogError, option
-from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME
+from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, LeftOut
 from discreet.log.source import Source
-from discreet.log.times import to_instants, why_unread
+from discreet.log.times import readings, to_instants, why_unread
 from discreet.log.types import Type, typed
 
 Order = Literal["time", "file"]
+
+
+class Shaped(NamedTuple):
+    """A table under XES names, its individual column, and what the file called the columns."""
+
+    table: pl.DataFrame
+    individual: str | None
+    names: dict[str, str]
+    left_out: LeftOut
 
 
 @dataclass(frozen=True)
@@ -36,9 +45,10 @@ class Shape:
     order: Order = "time"
     types: Mapping[str, Type] = field(default_factory=dict)
     decimal: str = "."
+    drop_incomplete: bool = False
 
-    def of(self, source: Source) -> tuple[pl.DataFrame, str | None]:
-        """The table under XES names with every required value there, and the individual column."""
+    def of(self, source: Source) -> Shaped:
+        """The table under XES names, with every required value there."""
         columns = source.table.columns
         timed = self.order == "time"
         given = {
@@ -49,6 +59,12 @@ class Shape:
         }
         needed = (CASE, ACTIVITY, TIME) if timed else (CASE, ACTIVITY)
         chosen = choose(columns, given, needed, usual=source.public_names)
+        left_out = LeftOut()
+        if self.drop_incomplete:
+            required = [chosen[role] for role in needed]
+            if self.individual is not None:
+                required.append(existing(columns, self.individual, "individual"))
+            source, left_out = _complete(source, chosen[CASE], required)
         shaped: dict[str, pl.Series] = {}
         for role in (CASE, ACTIVITY, LIFECYCLE):
             if role in chosen:
@@ -77,7 +93,7 @@ class Shape:
                 )
             shaped[person] = _as_text(shaped[person], "individual")
             _check_present(shaped[person], "individual", source)
-        return pl.DataFrame(shaped), person
+        return Shaped(pl.DataFrame(shaped), person, chosen, left_out)
 
     def _times(self, source: Source, column: str) -> pl.Series:
         values = source.table[column]
@@ -85,14 +101,14 @@ class Shape:
             first = int(values.is_null().arg_max() or 0)
             raise LogError(
                 f"{source.place(first)} has no timestamp ({values.null_count()} of {len(values)} "
-                "events have none); fill it in, or keep the order of the file with "
-                f"{option('order', 'file')}"
+                "events have none); fill it in, leave such cases out with drop_incomplete=True "
+                f"(--drop-incomplete), or keep the order of the file with {option('order', 'file')}"
             )
         instants = to_instants(values, self.timezone, self.timestamp_format)
         if instants.null_count():
-            first = int(instants.is_null().arg_max() or 0)
-            reason = why_unread(str(values[first]), self.timestamp_format)
-            raise LogError(f"{source.place(first)}: {reason}")
+            row = _telling(values, instants.is_null().arg_true().head(1000).to_list())
+            reason = why_unread(str(values[row]), self.timestamp_format)
+            raise LogError(f"{source.place(row)}: {reason}")
         return instants
 
     def _further(self, source: Source, column: str, kind: Type | None) -> pl.Series:
@@ -109,6 +125,27 @@ class Shape:
                 f"not of the type {kind!r}; mend the value, or declare the column as text"
             )
         return fresh
+
+
+def _telling(values: pl.Series, unread: list[int]) -> int:
+    """The first unread row; among dates of unclear order one whose two readings differ."""
+    if readings(str(values[unread[0]])) is not None:
+        for row in unread:
+            both = readings(str(values[row]))
+            if both is not None and both[0] != both[1]:
+                return row
+    return unread[0]
+
+
+def _complete(source: Source, case: str, required: list[str]) -> tuple[Source, LeftOut]:
+    """Without cases that lack a required value, and events without a case: each judged alone."""
+    table = source.table
+    lacks = table.select(pl.any_horizontal(pl.col(required).is_null())).to_series()
+    incomplete = table[case].filter(lacks).drop_nulls().unique()
+    kept = table[case].is_not_null() & ~table[case].is_in(incomplete.implode())
+    if not kept.any():
+        raise LogError("every case lacks a required value; nothing is left to read")
+    return source.only(kept), LeftOut(len(incomplete), int((~kept).sum()))
 
 
 def _kept_name(column: str, displaced: set[str]) -> str:
@@ -141,5 +178,6 @@ def _check_present(values: pl.Series, word: str, source: Source) -> None:
         first = int(values.is_null().arg_max() or 0)
         raise LogError(
             f"{source.place(first)} has no {word} ({values.null_count()} of {len(values)} events "
-            f"have none); fill it in or remove these events"
+            f"have none); fill it in, or leave such cases out with drop_incomplete=True "
+            "(--drop-incomplete)"
         )

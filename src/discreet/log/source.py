@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -21,3 +21,24 @@ class Source:
     place: Callable[[int], str]
     attributes: dict[str, object] = field(default_factory=dict)
     public_names: bool = True
+
+    def only(self, kept: pl.Series) -> Source:
+        """The rows that are kept; each is still called by the place where it stood."""
+        if kept.all():
+            return self
+        rows, place = kept.arg_true(), self.place
+        return replace(self, table=self.table.filter(kept), place=lambda row: place(rows[row]))
+
+    def without_blanks(self) -> Source:
+        """Without rows that have no value at all."""
+        return self.only(self.table.select(pl.any_horizontal(pl.all().is_not_null())).to_series())
+
+
+def below_header(row: int) -> str:
+    """The place of a row in a table with a header."""
+    return f"row {row + 2} (the header is row 1)"
+
+
+def by_row(row: int) -> str:
+    """The place of a row in a table without a header."""
+    return f"row {row + 1}"

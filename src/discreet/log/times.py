@@ -90,18 +90,25 @@ def why_unread(text: str, form: str | None = None) -> str:
     shown = repr(text if len(text) <= 60 else f"{text[:57]}...")
     if form is not None and form not in DATE_ORDERS:
         return f"{shown} is no timestamp that can be read by the format {form!r}"
-    match = re.match(r"\s*([0-9]{1,2})([-/])([0-9]{1,2})\2([0-9]{4})(?![0-9])", text, re.ASCII)
-    if form is None and match is not None:
-        first, second, year = int(match[1]), int(match[3]), int(match[4])
+    both = readings(text)
+    if form is None and both is not None:
         return (
-            f"{shown} is {_spelled(year, second, first)} if the day comes first and "
-            f"{_spelled(year, first, second)} if the month does; say which with "
-            f"{option('timestamp_format', 'day-first')} or 'month-first'"
+            f"{shown} is {both[0]} if the day comes first and {both[1]} if the month does; say "
+            f"which with {option('timestamp_format', 'day-first')} or 'month-first'"
         )
     return (
         f"{shown} is no timestamp that can be read; give the format with "
         f"{option('timestamp_format', '%d.%m.%Y %H:%M')}, or in whatever order it is written"
     )
+
+
+def readings(text: str) -> tuple[str, str] | None:
+    """The date with the day first and with the month first, if nothing in the value tells which."""
+    match = re.match(r"\s*([0-9]{1,2})([-/])([0-9]{1,2})\2([0-9]{4})(?![0-9])", text)
+    if match is None:
+        return None
+    first, second, year = int(match[1]), int(match[3]), int(match[4])
+    return _spelled(year, second, first), _spelled(year, first, second)
 
 
 def _spelled(year: int, month: int, day: int) -> str:

@@ -16,12 +16,10 @@ import polars as pl
 from discreet.log.attributes import Attribute, as_attributes, to_json
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.files import atomic_write
+from discreet.log.files import LOG_SUFFIXES, atomic_write
 from discreet.log.tables import PARQUET_KEY
 from discreet.log.texts import as_text
 from discreet.log.xes_writing import xes_pieces
-
-SUFFIXES = (".xes", ".xes.gz", ".csv", ".csv.gz", ".parquet")
 
 
 def write_log(
@@ -38,10 +36,10 @@ def write_log(
     """
     target = Path(path)
     name = target.name.lower()
-    if not name.endswith(SUFFIXES):
+    if not name.endswith(LOG_SUFFIXES):
         raise LogError(
             f"{target.name}: unknown kind of file {target.suffix!r}; "
-            f"known are {', '.join(SUFFIXES)}"
+            f"known are {', '.join(LOG_SUFFIXES)}"
         )
     of_log = as_attributes(attributes or {})
     cases = pl.Series(log.case_ids, dtype=pl.String)

@@ -15,7 +15,9 @@ from discreet.log.xes_strict import read_strict
 Engine = Literal["auto", "strict"]
 
 
-def read_xes(path: Path, *, by_trace: bool, merge: bool, engine: Engine = "auto") -> Source:
+def read_xes(
+    path: Path, *, by_trace: bool, merge: bool, unnamed: bool = False, engine: Engine = "auto"
+) -> Source:
     """The events of an XES file as a table of texts.
 
     Both readers give the same table. Each event declares the types of its own values, so a type
@@ -26,7 +28,7 @@ def read_xes(path: Path, *, by_trace: bool, merge: bool, engine: Engine = "auto"
     content = _read_plain(path) if engine == "auto" else None
     if content is None:
         content = _read_strict(path)
-    return content.source(by_trace=by_trace, merge=merge)
+    return content.source(by_trace=by_trace, merge=merge, unnamed=unnamed)
 
 
 def _read_plain(path: Path) -> Content | None:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.attributes import Attribute, as_mapping
 from discreet.log.errors import LogError, option
 from discreet.log.source import Source
-from discreet.log.variants import Ints
 
 TYPES = frozenset({"string", "date", "int", "float", "boolean", "id"})
 MAX_COLUMNS = 5000
@@ -57,14 +57,17 @@ class Content:
         if len(columns) > MAX_COLUMNS:
             raise LogError(f"{self.file} has more than {MAX_COLUMNS} different attributes")
 
-    def source(self, *, by_trace: bool, merge: bool) -> Source:
-        """The events as a table. With `by_trace`, a trace is a case and needs its own name."""
+    def source(self, *, by_trace: bool, merge: bool, unnamed: bool = False) -> Source:
+        """The events as a table. With `by_trace`, a trace is a case and has its own name.
+
+        A trace without one is an error unless `unnamed`.
+        """
         attributes = as_mapping(tuple(self.of_log))
         if self.events == 0:
             return Source(self.file, pl.DataFrame(), self._place, attributes, public_names=False)
         trace = np.concatenate(self.trace_of_event)
         if by_trace:
-            self._check_names(np.unique(trace), merge=merge)
+            self._check_names(np.unique(trace), merge=merge, unnamed=unnamed)
         columns: dict[str, pl.Series] = {}
         for key, found in self.of_traces.items():
             columns[f"case:{key}"] = _column(found, self.traces).gather(trace)
@@ -74,13 +77,15 @@ class Content:
         table = pl.DataFrame({key: columns[key] for key in sorted(columns)}).rechunk()
         return Source(self.file, table, self._place, attributes, public_names=False)
 
-    def _check_names(self, used: Ints, *, merge: bool) -> None:
+    def _check_names(self, used: Ints, *, merge: bool, unnamed: bool) -> None:
         found = self.of_traces.get("concept:name")
         if found is None:
             raise self._unnamed(int(used[0]))
         ids = _column(found, self.traces).gather(used)
         if ids.null_count():
-            raise self._unnamed(int(used[int(ids.is_null().arg_max() or 0)]))
+            if not unnamed:
+                raise self._unnamed(int(used[int(ids.is_null().arg_max() or 0)]))
+            used, ids = used[ids.is_not_null().to_numpy()], ids.drop_nulls()
         if merge or ids.n_unique() == len(ids):
             return
         again = int(ids.is_first_distinct().arg_min() or 0)

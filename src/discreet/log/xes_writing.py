@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.attributes import Attribute
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.texts import as_text, xes_type
-from discreet.log.variants import Ints
 
 EXTENSIONS = {
     "concept": ("Concept", "http://www.xes-standard.org/concept.xesext"),

@@ -6,39 +6,46 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
 
-from discreet.mechanisms.parameters import Parameter, ParameterError, declared, parameter
+from discreet.arrays import Integers
+from discreet.log.files import LOG_SUFFIXES
+from discreet.mechanisms.parameters import (
+    Parameter,
+    ParameterError,
+    between,
+    declared,
+    fraction,
+    parameter,
+)
 from discreet.privacy.conversion import per_case
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.noise import Rational
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Found, Group, Statement, Step, noise_of, promised
-from discreet.release import LOG_SUFFIXES, Artefact, Release
+from discreet.releases import A_co, Release
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 Fidelity = Literal["strict", "published"]
 
+LEAST_EPSILON = 1e-6
+"""Of a case. Below it noise no longer fits into 64 bits, and nothing is left of any log."""
+
 
 def delta_parameter(default: float = 1e-6) -> Any:
     """Declare delta, for mechanisms that need one."""
     return parameter(
-        default,
-        "probability of an exception from epsilon; keep it far below 1/cases",
-        low=0,
-        high=1,
-        open_low=True,
-        open_high=True,
+        default, "probability of an exception from epsilon; keep it far below 1/cases", fraction
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mechanism(ABC):
+class Mechanism(ABC, Generic[A_co]):
     """A differentially private release of a log.
 
     A subclass is a frozen dataclass. It declares its parameters as fields, divides a budget per
@@ -61,14 +68,12 @@ class Mechanism(ABC):
     epsilon: float = parameter(
         1.0,
         "how far one case may shift the odds of any outcome: e^epsilon; smaller is more private",
-        low=1e-4,
-        high=100_000,
+        between(1e-4, 100_000),
     )
     cases_per_individual: int | None = parameter(
         None,
         "protect individuals, not single cases: keep at most this many random cases of each",
-        low=1,
-        high=10_000,
+        between(1, 10_000),
     )
 
     def __post_init__(self) -> None:
@@ -82,7 +87,7 @@ class Mechanism(ABC):
         except ValueError as error:
             raise ParameterError(f"{self.name}: {error}") from error
 
-    def _validate(self) -> None:  # noqa: B027 (most mechanisms have nothing to refuse)
+    def _validate(self) -> None:
         """Refuse parameters that do not go together; a subclass extends this."""
 
     @classmethod
@@ -146,6 +151,10 @@ class Mechanism(ABC):
             return promise
         return replace(promise, unit="individual", cases_per_individual=cases)
 
+    def promise(self, log: EventLog) -> Guarantee:
+        """The guarantee of a release of this log: it names what a case and an individual are."""
+        return self.guarantee().naming(log.case_column, log.individual_column)
+
     def check(self, log: EventLog) -> None:
         """Raise LogError if the log lacks what a release needs; a ledger asks before it spends.
 
@@ -154,11 +163,29 @@ class Mechanism(ABC):
         """
         if self.cases_per_individual is not None:
             _ = log.individual_of_case
+        if self.case_budget.epsilon < LEAST_EPSILON:
+            raise ParameterError(
+                f"each case would have {self.case_budget}, too little to say anything: raise "
+                "epsilon, or allow fewer cases per individual"
+            )
+        try:
+            self._prepare()
+        except ParameterError:
+            raise
+        except ValueError as error:
+            raise ParameterError(
+                f"{error}; give a larger epsilon, or larger shares of it"
+            ) from error
 
-    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
+    def _prepare(self) -> None:
+        """Compute what follows from the parameters alone and may fail: the noise they buy."""
+        for step in self.spending.walk() if self.spending else ():
+            step.prepare()
+
+    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release[A_co]:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
         source = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
-        promise = self.guarantee()
+        promise = self.promise(log)
         self.check(log)
         if not source.secure:
             promise = replace(promise, randomness="seeded")
@@ -204,10 +231,10 @@ class Mechanism(ABC):
         """What is to be said of a release besides its cost, when this much was asked for."""
 
     @abstractmethod
-    def _draw(self, log: EventLog, source: Randomness) -> Artefact:
+    def _draw(self, log: EventLog, source: Randomness) -> A_co:
         """The artefact, with all randomness from `source`."""
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Artefact]:
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[A_co]:
         """As many independent artefacts of one log, for audits; override where it is cheaper."""
         return (self._draw(log, source) for _ in range(runs))
 
@@ -218,7 +245,7 @@ def bound_individuals(log: EventLog, cases: int, source: Randomness) -> EventLog
 
 
 def kept_cases(log: EventLog, cases: int, source: Randomness) -> Integers:
-    """Which cases are kept if each individual may have so many, chosen uniformly at random.
+    """Which cases are kept if each individual may have only a few, chosen uniformly at random.
 
     The choice for one individual reads nothing of the others: a random order of all cases,
     then the first few of each individual.

@@ -3,49 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
+from discreet.mechanisms.blocks.alphabet import alphabet_parameter
+from discreet.mechanisms.blocks.closest import (
+    CHOICE,
+    CHOICE_SHARE,
+    check_comparable,
+    choosing,
+    chosen,
+    closeness,
+)
 from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import alphabet_parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Delegated, Sequential, Statement, Step
+from discreet.releases import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
-
-SCORE_GRID = 1000
-"""Scores are floored to thousandths of a case."""
-
-CHOICE = "choice of the candidate"
-
-CHOICE_SHARE = 0.1
-"""What the choice takes of epsilon."""
 
 MARGIN = 1 - 1e-8
 """Shares leave room for candidates that round their own accounting up."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice(Mechanism):
+class Choice(Mechanism[Variants]):
     """Draw one release with each of several mechanisms and choose one of them privately.
 
     Comparing releases with the raw log and taking the best is a query of its own: the winner
     depends on the log beyond the candidates' guarantees. Here it is paid for. Each of the n
     candidates gets an n-th of nine tenths of ε and of δ; the exponential mechanism picks one
-    with the last tenth, by the score |L|·similarity. All candidates and the choice compose
-    basically to (ε, δ), and all but the chosen one are thrown away.
-
-    The score rises by 0 to 2 when a case is added: let F be the cheapest coupling of the log
-    with |L| times a candidate's distribution, costs in [0, 1]. One more case adds one unit of
-    mass, so F changes by at most 1, and |L|·similarity = |L| − F. It is monotone, so weights
-    e^{ε′·score/2} cost ε′. Flooring to a grid and the solver's rounding move a score by at most
-    two steps either way, which the sensitivity includes. The similarity must be exact for this;
-    it is, whatever the size of the log. Candidates must be proved (or conditional) for cases
-    added or removed; their conditions become those of the choice.
+    with the last tenth, by how close it comes to the log (`parts/closest.py`, where the argument
+    stands). All candidates and the choice compose basically to (ε, δ), and all but the chosen one
+    are thrown away. Candidates must be proved (or conditional) for cases added or removed; their
+    conditions become those of the choice.
     """
 
     name: ClassVar[str] = "choice"
@@ -85,9 +79,14 @@ class Choice(Mechanism):
         built = []
         for name in self.names:
             usual = {"epsilon": share.epsilon, "delta": share.delta, "alphabet": self.alphabet}
+            if mechanism_class(name).returns not in ("variants", "log"):
+                raise ParameterError(
+                    f"{name} returns a {mechanism_class(name).returns}, which has no variants to "
+                    "compare; leave it out of the candidates"
+                )
             known = mechanism_class(name).parameters()
-            chosen: dict[str, Any] = {key: usual[key] for key in usual if key in known}
-            candidate = mechanism(name, **chosen)
+            given: dict[str, Any] = {key: usual[key] for key in usual if key in known}
+            candidate = mechanism(name, **given)
             promise = candidate.guarantee()
             if promise.status not in ("proved", "conditional") or promise.holds is None:
                 raise ParameterError(f"{name} is {promise.status}; a choice needs proved ones")
@@ -111,7 +110,7 @@ class Choice(Mechanism):
                     Delegated(f"candidate {name}", built.guarantee())
                     for name, built in zip(self.names, self._built(budget), strict=True)
                 ),
-                Choosing(CHOICE, budget.share(CHOICE_SHARE, 0).epsilon),
+                choosing(budget),
             ),
         )
 
@@ -126,19 +125,18 @@ class Choice(Mechanism):
             conditions=conditions,
         )
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
-        from discreet.utility.similarity import relative_log_similarity
+    def check(self, log: EventLog) -> None:
+        """Refuse before anything is spent: what any candidate refuses, and too large a log."""
+        super().check(log)
+        check_comparable(log)
+        for candidate in self._built(self.case_budget):
+            candidate.check(log)
 
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
         built = self._built(self.case_budget)
         releases = [_variants(candidate._draw(log, source)) for candidate in built]
-        similarities = [relative_log_similarity(log.variants, release) for release in releases]
-        chosen = self.step(CHOICE, Choosing).choose(
-            [Fraction(int(s * log.cases * SCORE_GRID), SCORE_GRID) for s in similarities],
-            sensitivity=2 + Fraction(4, SCORE_GRID),
-            monotone=True,
-            rng=source,
-        )
-        return releases[chosen]
+        scores = [closeness(log.variants, release) for release in releases]
+        return releases[chosen(scores, self.step(CHOICE, Choosing), source)]
 
 
 def _within(holds: Budget, share: Budget) -> bool:
@@ -147,11 +145,10 @@ def _within(holds: Budget, share: Budget) -> bool:
     return holds.epsilon <= share.epsilon * slack and holds.delta <= share.delta * slack
 
 
-def _variants(artefact: Any) -> Variants:
+def _variants(artefact: Artefact) -> Variants:
     from discreet.log.events import EventLog
 
     if isinstance(artefact, EventLog):
         return artefact.variants.trimmed()
-    if not isinstance(artefact, Variants):
-        raise ParameterError(f"a candidate returns a {artefact.kind}, which has no variants")
+    assert isinstance(artefact, Variants)
     return artefact

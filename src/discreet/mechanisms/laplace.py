@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import alphabet_status
-from discreet.mechanisms.parts.over_alphabet import OverAlphabet
-from discreet.mechanisms.parts.prefix_growth import (
+from discreet.mechanisms.blocks.alphabet import alphabet_status
+from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
+from discreet.mechanisms.blocks.prefix_growth import (
     Plain,
     Semantics,
     grow_by_levels,
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.parts.prefix_tree import CANDIDATES, Integers, PrefixTree
-from discreet.mechanisms.parts.quantile import private_bound
+from discreet.mechanisms.blocks.prefix_tree import CANDIDATES, NoisyPrefixTree
+from discreet.mechanisms.blocks.quantile import private_bound
+from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -54,14 +55,13 @@ Form = Literal["auto", "levels", "gaussian", "privtree"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrefixMechanism(OverAlphabet):
+class PrefixMechanism(OverAlphabet[Variants]):
     """What the mechanisms share that grow a noisy prefix tree of variants."""
 
     max_length: int | None = parameter(
         None,
         "longest variant; longer cases are cut. Default: chosen privately for a tenth of epsilon",
-        low=1,
-        high=10_000,
+        between(1, 10_000),
     )
     form: Form = parameter(
         "auto",
@@ -159,7 +159,7 @@ class Laplace(PrefixMechanism):
     min_count: int | None = parameter(
         None,
         "prune prefixes with a noisy count below this; default: derived from the noise",
-        low=1,
+        at_least(1),
     )
 
     def _spending(self, budget: Budget) -> Step:
@@ -218,7 +218,7 @@ def published_tree(
     variants: Variants, levels: list[CountNoise], min_count: int, source: Randomness
 ) -> Variants:
     """The query as its authors run it: ends and the last level are never pruned."""
-    tree = PrefixTree(variants)
+    tree = NoisyPrefixTree(variants)
     while tree.depth < len(levels) and len(tree.open):
         refuse_explosion(tree)
         noisy = levels[tree.depth].added(tree.raw_counts(), source)
@@ -226,7 +226,7 @@ def published_tree(
     return published_variants(tree, len(levels))
 
 
-def refuse_explosion(tree: PrefixTree) -> None:
+def refuse_explosion(tree: NoisyPrefixTree) -> None:
     """Stop a published growth that would not end in reasonable time."""
     candidates = len(tree.open) * tree.symbols
     if candidates > PUBLISHED_CANDIDATES:
@@ -236,7 +236,9 @@ def refuse_explosion(tree: PrefixTree) -> None:
         )
 
 
-def published_step(tree: PrefixTree, noisy: Integers, least: Integers, max_length: int) -> Integers:
+def published_step(
+    tree: NoisyPrefixTree, noisy: Integers, least: Integers, max_length: int
+) -> Integers:
     """Prune one level, except for ends and the last level; the chosen candidates' numbers."""
     ended = np.arange(len(noisy)) % tree.symbols == tree.end
     exempt = ended | (tree.depth + 1 == max_length)
@@ -246,7 +248,7 @@ def published_step(tree: PrefixTree, noisy: Integers, least: Integers, max_lengt
     return chosen
 
 
-def published_variants(tree: PrefixTree, max_length: int) -> Variants:
+def published_variants(tree: NoisyPrefixTree, max_length: int) -> Variants:
     """Everything that ended, and everything of the full length, with its own noisy count."""
     leaves = []
     for depth, level in enumerate(tree.levels, start=1):

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Booleans, Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.alphabet import alphabet_status
+from discreet.mechanisms.blocks.contributions import Contributions, near_pairs
+from discreet.mechanisms.blocks.nudge import let_in
+from discreet.mechanisms.blocks.walks import balanced, walk_out
 from discreet.mechanisms.df_laplace import FOLLOWS, FollowsMechanism, square
-from discreet.mechanisms.parameters import parameter
-from discreet.mechanisms.parts.alphabet import alphabet_status
-from discreet.mechanisms.parts.contributions import Contributions, near_pairs
-from discreet.mechanisms.parts.nudge import let_in
-from discreet.mechanisms.parts.playout import balanced, play_out
-from discreet.mechanisms.parts.prefix_tree import Booleans, Integers
+from discreet.mechanisms.parameters import at_least, between, parameter
 from discreet.mechanisms.sacofa import PAPER
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
@@ -33,7 +33,7 @@ NEAR_SHARE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
-class SaPa(FollowsMechanism):
+class SaPa(FollowsMechanism[Variants]):
     """Draw a noisy directly-follows distribution and walk through it from start to end.
 
     Neighbours: one case more or less. A pair of activities is near if one follows the other
@@ -60,7 +60,7 @@ class SaPa(FollowsMechanism):
     returns: ClassVar[str] = "variants"
 
     max_distance: int = parameter(
-        1, "pairs are near if one follows the other within so many steps", low=1, high=20
+        1, "pairs are near if one follows the other within this many steps", between(1, 20)
     )
     playout: Literal["auto", "balanced", "backtracking"] = parameter(
         "auto",
@@ -71,7 +71,7 @@ class SaPa(FollowsMechanism):
         None,
         "strict only: leave out near pairs with a noisy count below this; default: derived from "
         "the noise",
-        low=1,
+        at_least(1),
     )
 
     @property
@@ -110,7 +110,7 @@ class SaPa(FollowsMechanism):
         follows = (self._follows if strict else self._published_follows)(variants, source)
         if self.playout == "balanced" or (self.playout == "auto" and strict):
             follows = balanced(follows)
-        return play_out(follows, source)
+        return walk_out(follows, source)
 
     def _follows(self, variants: Variants, source: Randomness) -> Follows:
         counted = Contributions.of_follows(variants)
@@ -148,7 +148,7 @@ class SaPa(FollowsMechanism):
         return square(variants.activities, counts)
 
     def _published_follows(self, variants: Variants, source: Randomness) -> Follows:
-        raw = Follows.of_variants(variants).counts.ravel()
+        raw = Follows.of_variants(variants).counts.astype(np.int64).ravel()
         first, second, _ = near_pairs(variants, self.max_distance)
         near = np.zeros(len(raw), dtype=np.bool_)
         near[first * (len(variants.activities) + 1) + second] = True

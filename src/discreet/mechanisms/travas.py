@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
-from discreet.mechanisms.parameters import parameter
+from discreet.mechanisms.blocks.closest import (
+    CHOICE,
+    CHOICE_SHARE,
+    check_comparable,
+    choosing,
+    chosen,
+    closeness,
+)
+from discreet.mechanisms.parameters import between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import (
     LARGEST_EPSILON,
@@ -21,7 +29,7 @@ from discreet.privacy.partition import (
     Selection,
     TruncatedSelection,
 )
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Selecting, Sequential, Statement, Step
 
 if TYPE_CHECKING:
@@ -36,7 +44,7 @@ VARIANTS = "selection and counts of variants"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraVaS(Mechanism):
+class TraVaS(Mechanism[Variants]):
     """Show each variant with a noisy count if that count passes a threshold.
 
     Neighbours: one case more or less. A case belongs to exactly one variant, so it changes one
@@ -93,7 +101,7 @@ class TraVaS(Mechanism):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UTraVaS(Mechanism):
+class UTraVaS(Mechanism[Variants]):
     """Average several TraVaS runs with smaller budgets, and choose how many.
 
     For i runs at (ε/i, δ/i) each, the union of the shown variants with the mean of their counts
@@ -108,11 +116,8 @@ class UTraVaS(Mechanism):
 
     strict with choose="fixed" uses i = runs. strict with choose="private" spends a tenth of ε
     on the choice: candidates i = 1 … n get an n-th of the rest of ε and of δ each, and the
-    exponential mechanism picks one by |L|·similarity. That score rises by 0 to 2 when a case is
-    added: let F be the cheapest coupling of the log with |L| times a candidate's distribution,
-    costs in [0, 1]. One more case adds one unit of mass, so F changes by at most 1, and
-    |L|·similarity = |L| − F. (No triangle inequality is used; normalised edit distance has
-    none.) It is monotone, so weights e^{ε′·score/2} cost ε′.
+    exponential mechanism picks one by how close it comes to the log (`parts/closest.py`, where
+    the argument stands).
     """
 
     name: ClassVar[str] = "utravas"
@@ -128,7 +133,7 @@ class UTraVaS(Mechanism):
         "fixed", "strict only: average exactly `runs`, or let a private choice take fewer"
     )
     runs: int = parameter(
-        1, "how many TraVaS runs are averaged; the most that are tried", low=1, high=20
+        1, "how many TraVaS runs are averaged; the most that are tried", between(1, 20)
     )
 
     @property
@@ -149,7 +154,7 @@ class UTraVaS(Mechanism):
                     _runs(_candidate(i), each, i, f"candidate {i}, run")
                     for i in range(1, self.runs + 1)
                 ),
-                Choosing(CHOICE, budget.share(CHOICE_SHARE, 0).epsilon),
+                choosing(budget),
             ),
         )
 
@@ -179,6 +184,12 @@ class UTraVaS(Mechanism):
             ]
         return [_selectings(self.step(_candidate(i), Sequential)) for i in range(1, self.runs + 1)]
 
+    def check(self, log: EventLog) -> None:
+        """Refuse before anything is spent: also a log too large to compare candidates with."""
+        super().check(log)
+        if self.runs > 1 and (self.fidelity, self.choose) != ("strict", "fixed"):
+            check_comparable(log)
+
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
         return next(self._draw_many(log, 1, source))
 
@@ -188,39 +199,23 @@ class UTraVaS(Mechanism):
             steps = _selectings(self.step("runs", Sequential))
             return _built(variants, _averages(variants, steps, runs, source))
         candidates = [_averages(variants, steps, runs, source) for steps in self._candidates()]
-        known: dict[bytes, float] = {}
+        known: dict[bytes, int] = {}
 
-        def similarity(counts: Integers) -> float:
+        def score(counts: Integers) -> int:
             key = counts.tobytes()
             if key not in known:
-                known[key] = _similarity(variants, next(_built(variants, counts[None])))
+                known[key] = closeness(variants, next(_built(variants, counts[None])))
             return known[key]
 
-        def choose(similarities: list[float]) -> int:
+        def winner(scores: list[int]) -> int:
             if self.fidelity == "published":
-                return int(np.argmax(similarities))
-            return self.step(CHOICE, Choosing).choose(
-                [Fraction(int(s * variants.cases * SCORE_GRID), SCORE_GRID) for s in similarities],
-                sensitivity=2 + Fraction(2, SCORE_GRID),
-                monotone=True,
-                rng=source,
-            )
+                return int(np.argmax(scores))
+            return chosen(scores, self.step(CHOICE, Choosing), source)
 
-        chosen = [
-            rows[choose([similarity(row) for row in rows])]
-            for rows in zip(*candidates, strict=True)
+        taken = [
+            rows[winner([score(row) for row in rows])] for rows in zip(*candidates, strict=True)
         ]
-        return _built(variants, np.array(chosen).reshape(runs, len(variants)))
-
-
-CHOICE_SHARE = 0.1
-"""What a private choice takes of epsilon."""
-
-CHOICE = "choice of the candidate"
-
-SCORE_GRID = 1000
-"""Scores are floored to thousandths. A score may then move by −1 to 2001 thousandths; the
-exponential mechanism ignores a common shift, so it counts as monotone with that range."""
+        return _built(variants, np.array(taken).reshape(runs, len(variants)))
 
 
 def _built(variants: Variants, rows: Integers) -> Iterator[Variants]:
@@ -240,7 +235,7 @@ def _candidate(runs: int) -> str:
 
 
 def _runs(name: str, budget: Budget, runs: int, each: str) -> Sequential:
-    """So many equal TraVaS runs that together cost the budget."""
+    """Equal TraVaS runs that together cost the budget."""
     part = budget.share(1 / runs)
     selection = TruncatedSelection(min(part.epsilon, LARGEST_EPSILON), part.delta)
     return Sequential(name, tuple(Selecting(f"{each} {i + 1}", selection) for i in range(runs)))
@@ -277,9 +272,3 @@ def expected_hidden_count(epsilon: float, k: int) -> float:
     counts = np.arange(1, 2 * k + 1)
     chance = cumulative[2 * k - counts]
     return float((counts * chance).sum() / chance.sum())
-
-
-def _similarity(variants: Variants, candidate: Variants) -> float:
-    from discreet.utility.similarity import relative_log_similarity
-
-    return relative_log_similarity(variants, candidate)

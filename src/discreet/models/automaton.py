@@ -6,11 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Booleans, Integers
 from discreet.models.petri import SINK, SOURCE, Net
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,9 @@ class Automaton:
 
     def __init__(self, net: Net, activities: tuple[str, ...]) -> None:
         self.net = net
-        numbers = {place: i for i, place in enumerate(sorted(net.places))}
+        self.activities = activities
+        self._places = sorted(net.places)
+        numbers = {place: i for i, place in enumerate(self._places)}
         self._inputs = [_mask(numbers[p] for p in t.inputs) for t in net.transitions]
         self._outputs = [_mask(numbers[p] for p in t.outputs) for t in net.transitions]
         self._silent = [i for i, t in enumerate(net.transitions) if t.label is None]
@@ -64,6 +64,10 @@ class Automaton:
                 self._next = np.concatenate([self._next, np.zeros_like(self._next)])
         return found
 
+    def marked(self, state: int) -> frozenset[int]:
+        """The places that hold a token in a state."""
+        return frozenset(p for i, p in enumerate(self._places) if self._markings[state] >> i & 1)
+
     def lookup(self, states: Integers, symbols: Integers) -> tuple[Integers, Integers]:
         """The steps from these states with these symbols, and where they lead.
 
@@ -82,7 +86,7 @@ class Automaton:
             found = self._table[states, symbols]
         return found, self._next[states, symbols]
 
-    def enabled(self) -> npt.NDArray[np.bool_]:
+    def enabled(self) -> Booleans:
         """For each state and activity, whether it can come next, silent steps allowed."""
         result = np.zeros((len(self._markings), len(self._of_symbol)), dtype=bool)
         for state, marking in enumerate(self._markings):

@@ -11,14 +11,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.models.graph import Flags
+from discreet.arrays import Booleans
 from discreet.models.tree import Operator
 
 Parts = list[list[int]]
 Cut = tuple[Operator, Parts]
 
 
-def find_cut(edges: Flags, start: Flags, end: Flags) -> Cut | None:
+def find_cut(edges: Booleans, start: Booleans, end: Booleans) -> Cut | None:
     """The first cut that fits: exclusive, sequence (strict), parallel, loop."""
     found = _find_cut(edges.tobytes(), start.tobytes(), end.tobytes())
     return None if found is None else (found[0], [list(part) for part in found[1]])
@@ -39,19 +39,19 @@ def _find_cut(edges: bytes, start: bytes, end: bytes) -> Cut | None:
     return None
 
 
-def exclusive_cut(edges: Flags) -> Parts | None:
+def exclusive_cut(edges: Booleans) -> Parts | None:
     """Parts with no edge between them."""
     parts = _components(_rows(edges | edges.T))
     return _listed(parts) if len(parts) > 1 else None
 
 
-def sequence_cut(edges: Flags) -> Parts | None:
+def sequence_cut(edges: Booleans) -> Parts | None:
     """Parts in an order such that edges lead forwards only, and forwards everywhere."""
     parts = _ordered(edges)
     return _listed(parts) if len(parts) > 1 else None
 
 
-def strict_sequence_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
+def strict_sequence_cut(edges: Booleans, start: Booleans, end: Booleans) -> Parts | None:
     """A sequence cut whose parts are merged where the graph shows them skipped together only.
 
     If a part can be skipped, then what comes before it and never goes on to anything beyond it
@@ -86,7 +86,7 @@ def strict_sequence_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
     return _listed(merged) if len(merged) > 1 else None
 
 
-def parallel_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
+def parallel_cut(edges: Booleans, start: Booleans, end: Booleans) -> Parts | None:
     """Parts with edges both ways between all of their activities, each with a start and an end.
 
     Parts that lack one of the two are joined to others, small ones first, until none does.
@@ -106,7 +106,7 @@ def parallel_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
     return _listed(whole) if len(whole) > 1 else None
 
 
-def loop_cut(edges: Flags, start: Flags, end: Flags) -> Parts | None:
+def loop_cut(edges: Booleans, start: Booleans, end: Booleans) -> Parts | None:
     """A body, which holds all starts and ends, and what leads from its ends to its starts.
 
     A connected rest is part of the body if something other than an end leads into it, if it
@@ -139,7 +139,7 @@ def reachable(rows: list[int]) -> list[int]:
     return reach
 
 
-def _ordered(edges: Flags) -> list[int]:
+def _ordered(edges: Booleans) -> list[int]:
     """Activities that reach each other, or neither the other, are together; parts in order."""
     after, before = reachable(_rows(edges)), reachable(_rows(edges.T))
     everyone = (1 << len(after)) - 1
@@ -167,12 +167,12 @@ def _components(related: list[int], among: int = -1) -> list[int]:
     return parts
 
 
-def _rows(edges: Flags) -> list[int]:
+def _rows(edges: Booleans) -> list[int]:
     packed = np.packbits(edges, axis=1, bitorder="little")
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
-def _mask(flags: Flags) -> int:
+def _mask(flags: Booleans) -> int:
     return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 

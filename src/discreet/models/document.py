@@ -37,9 +37,9 @@ class TreeDocument:
         return REFUSAL if self.tree is None else str(self.tree)
 
     def render(self, suffix: str) -> str:
-        """The text of the file."""
+        """The text of the file, but for .svg, which `discreet.drawing` draws."""
         from discreet.models.bpmn import to_bpmn
-        from discreet.models.drawing import to_mermaid, to_svg
+        from discreet.models.mermaid import to_mermaid
         from discreet.models.ptml import to_ptml
 
         if suffix == ".json":
@@ -48,7 +48,6 @@ class TreeDocument:
             ".ptml": to_ptml,
             ".bpmn": to_bpmn,
             ".mmd": to_mermaid,
-            ".svg": to_svg,
         }
         if self.tree is None:
             return str(writers[suffix](Tree(), REFUSAL))

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import groupby
 
+from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.models.cuts import Cut, find_cut
-from discreet.models.graph import Graph
+from discreet.models.discovery import without_rare
 from discreet.models.tree import TAU, Operator, Tree, activity, flower, loop, optional, parallel
 
 Sequence = tuple[str, ...]
@@ -33,25 +34,25 @@ def _mine(log: Sublog, noise: float) -> Tree:
         return optional(_mine(log, noise)) if log else TAU
     if not log:
         return TAU
-    graph = Graph.of_sequences(log)
-    if len(graph.labels) == 1:
-        leaf = activity(graph.labels[0])
-        return leaf if log.keys() == {graph.labels} else loop(leaf)
-    cut = _cut(graph) or (_cut(graph.frequent(noise)) if noise else None)
+    graph = Follows.of_variants(Variants.from_counts(log))
+    if len(graph.activities) == 1:
+        leaf = activity(graph.activities[0])
+        return leaf if log.keys() == {graph.activities} else loop(leaf)
+    cut = _cut(graph) or (_cut(without_rare(graph, noise, all_ends=True)) if noise else None)
     if cut is not None:
         operator, parts = cut
-        place = {graph.labels[i]: number for number, part in enumerate(parts) for i in part}
+        place = {graph.activities[i]: number for number, part in enumerate(parts) for i in part}
         children = [_mine(part, noise) for part in _project(operator, place, len(parts), log)]
         return Tree(operator=operator, children=tuple(children))
     for fall_through in FALL_THROUGHS:
         found = fall_through(log, graph, noise)
         if found is not None:
             return found
-    return flower(graph.labels)
+    return flower(graph.activities)
 
 
-def _cut(graph: Graph) -> Cut | None:
-    return find_cut(graph.follows > 0, graph.start > 0, graph.end > 0)
+def _cut(graph: Follows) -> Cut | None:
+    return find_cut(graph.between > 0, graph.starts > 0, graph.ends > 0)
 
 
 def _project(operator: Operator, place: dict[str, int], parts: int, log: Sublog) -> list[Sublog]:
@@ -68,7 +69,7 @@ def _project(operator: Operator, place: dict[str, int], parts: int, log: Sublog)
         if operator == "exclusive":
             seen = range(most := max(seen, key=places.count), most + 1)
         elif operator == "sequence":
-            ends = _segments(places, parts)
+            ends = segment_ends(places, parts)
             begins = [0, *ends[:-1]]
         for part in seen:
             inside = range(begins[part], ends[part])
@@ -76,7 +77,7 @@ def _project(operator: Operator, place: dict[str, int], parts: int, log: Sublog)
     return result
 
 
-def _segments(places: list[int], parts: int) -> list[int]:
+def segment_ends(places: list[int], parts: int) -> list[int]:
     """Where the segment of each part ends, so that most events lie in that of their own part.
 
     By dynamic programming: `kept[i]` is how many of the first i events stay if the parts so far
@@ -111,20 +112,20 @@ def _runs(sequence: Sequence, places: list[int]) -> list[tuple[int, Sequence]]:
     return runs
 
 
-def _once_per_case(log: Sublog, graph: Graph, noise: float) -> Tree | None:
+def _once_per_case(log: Sublog, graph: Follows, noise: float) -> Tree | None:
     """An activity that every case has exactly once is parallel to the rest."""
-    for label in graph.labels:
+    for label in graph.activities:
         if all(sequence.count(label) == 1 for sequence in log):
             return parallel(activity(label), _mine(_without(label, log), noise))
     return None
 
 
-def _beside(log: Sublog, graph: Graph, noise: float) -> Tree | None:
+def _beside(log: Sublog, graph: Follows, noise: float) -> Tree | None:
     """An activity without which the others have a cut is parallel to them."""
-    for label in graph.labels:
+    for label in graph.activities:
         rest = _without(label, log)
         seen = Counter({sequence: count for sequence, count in rest.items() if sequence})
-        if seen and _cut(Graph.of_sequences(seen)) is not None:
+        if seen and _cut(Follows.of_variants(Variants.from_counts(seen))) is not None:
             alone: Sublog = Counter()
             for sequence, count in log.items():
                 alone[(label,) * sequence.count(label)] += count
@@ -132,19 +133,19 @@ def _beside(log: Sublog, graph: Graph, noise: float) -> Tree | None:
     return None
 
 
-def _repeated(log: Sublog, graph: Graph, noise: float) -> Tree | None:
+def _repeated(log: Sublog, graph: Follows, noise: float) -> Tree | None:
     """A silent loop: cases divide wherever an end is followed by a start."""
-    ends = {label for label, weight in zip(graph.labels, graph.end, strict=True) if weight > 0}
+    ends = {graph.activities[i] for i in graph.ends.nonzero()[0]}
     return _silent_loop(log, graph, noise, ends)
 
 
-def _restarted(log: Sublog, graph: Graph, noise: float) -> Tree | None:
+def _restarted(log: Sublog, graph: Follows, noise: float) -> Tree | None:
     """A silent loop: cases divide before every start."""
-    return _silent_loop(log, graph, noise, set(graph.labels))
+    return _silent_loop(log, graph, noise, set(graph.activities))
 
 
-def _silent_loop(log: Sublog, graph: Graph, noise: float, after: set[str]) -> Tree | None:
-    starts = {label for label, weight in zip(graph.labels, graph.start, strict=True) if weight > 0}
+def _silent_loop(log: Sublog, graph: Follows, noise: float, after: set[str]) -> Tree | None:
+    starts = {graph.activities[i] for i in graph.starts.nonzero()[0]}
     pieces: Sublog = Counter()
     for sequence, count in log.items():
         marks = [i for i in range(1, len(sequence)) if sequence[i] in starts]
@@ -154,7 +155,7 @@ def _silent_loop(log: Sublog, graph: Graph, noise: float, after: set[str]) -> Tr
     return loop(_mine(pieces, noise)) if pieces.total() > log.total() else None
 
 
-FALL_THROUGHS: tuple[Callable[[Sublog, Graph, float], Tree | None], ...] = (
+FALL_THROUGHS: tuple[Callable[[Sublog, Follows, float], Tree | None], ...] = (
     _once_per_case,
     _beside,
     _repeated,

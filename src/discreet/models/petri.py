@@ -1,4 +1,4 @@
-"""The workflow net of a process tree, with markings as bit masks."""
+"""Workflow nets, and the one of a process tree."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ class Net:
     """A safe workflow net from place 0 (source) to place 1 (sink)."""
 
     transitions: tuple[Transition, ...]
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The activities."""
+        return frozenset(t.label for t in self.transitions if t.label is not None)
 
     @property
     def places(self) -> frozenset[int]:

@@ -1,9 +1,10 @@
-"""To and from PM4Py's process trees."""
+"""To and from PM4Py's process trees, and from its nets."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from discreet.models.petri import Net, Transition
 from discreet.models.tree import Operator, Tree, TreeError
 
 _NAMES: dict[str, Operator] = {
@@ -44,3 +45,25 @@ def from_pm4py(tree: Any) -> Tree:
             redo = [Tree()]
         children = (body, redo[0] if len(redo) == 1 else Tree(None, "exclusive", tuple(redo)))
     return Tree(operator=operator, children=children)
+
+
+def net_from_pm4py(net: Any, initial: Any, final: Any) -> tuple[Net, tuple[Any, ...]]:
+    """A workflow net from PM4Py's, and its places in the order of our numbers."""
+    if any(arc.weight != 1 for arc in net.arcs):
+        raise ValueError("only nets whose arcs have weight one can be replayed")
+    if [*initial.values(), *final.values()] != [1, 1]:
+        raise ValueError("only nets with one token at the start and one at the end can be replayed")
+    ends = (*initial, *final)
+    inner = sorted((p for p in net.places if p not in ends), key=lambda place: str(place.name))
+    places = (*ends, *inner)
+    number = {place: i for i, place in enumerate(places)}
+    ordered = sorted(net.transitions, key=lambda t: (str(t.label), str(t.name)))
+    transitions = (
+        Transition(
+            t.label,
+            frozenset(number[arc.source] for arc in t.in_arcs),
+            frozenset(number[arc.target] for arc in t.out_arcs),
+        )
+        for t in ordered
+    )
+    return Net(tuple(transitions)), places

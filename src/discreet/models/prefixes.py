@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Integers
 from discreet.log.variants import Variants
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

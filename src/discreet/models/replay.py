@@ -1,39 +1,37 @@
-"""Replaying all variants of a log on a tree at once.
+"""Replaying all variants of a log on a tree or a net at once.
 
-The net of the tree becomes a finite automaton whose states are markings; it is compiled as far
+The net becomes a finite automaton whose states are markings; it is compiled as far
 as the log needs it. The log becomes a prefix tree, so a beginning that many variants share is
 replayed once. What remains per replay is one table lookup per level of the prefix tree.
 
 Semantics: token replay. An event fires its transition; silent transitions are fired first where
 they enable it; if it cannot be enabled, the missing tokens are put in. In the end silent
 transitions lead to the sink where they can. The fitness of a case is
-(1 − missing/consumed)/2 + (1 − remaining/produced)/2. Activities that the tree does not know are
-passed over. A place of these nets never needs two tokens: a second one is counted as remaining
+(1 − missing/consumed)/2 + (1 − remaining/produced)/2. Activities that the model does not know are
+passed over. A place of a tree's net never needs two tokens: a second one is counted as remaining
 at once. PM4Py's replay differs in how it looks for silent transitions and in keeping surplus
 tokens; `docs/models.md` states how closely the two agree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Booleans, Floats, Integers
 from discreet.log.variants import Variants
 from discreet.models.automaton import Automaton
-from discreet.models.petri import net_of
+from discreet.models.petri import Net, net_of
 from discreet.models.prefixes import PrefixTree
 from discreet.models.tree import Tree
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Replay:
-    """How the variants of a log replay on a tree."""
+    """How the variants of a log replay on a model."""
 
     prefixes: PrefixTree
     automaton: Automaton
@@ -43,9 +41,9 @@ class Replay:
     """The step into each prefix, level by level, from level 1."""
     final: Integers
     """The last step of each variant."""
-    totals: npt.NDArray[np.int64]
+    totals: Integers
     """Missing, consumed, produced and remaining tokens of each variant."""
-    fitting: tuple[npt.NDArray[np.bool_], ...]
+    fitting: tuple[Booleans, ...]
     """Whether each prefix needed no missing token, level by level."""
 
     @cached_property
@@ -70,27 +68,41 @@ class Replay:
         return float((1 - missing / consumed) / 2 + (1 - remaining / produced) / 2)
 
     @cached_property
-    def _allowed(self) -> npt.NDArray[np.bool_]:
+    def _allowed(self) -> Booleans:
         return self.automaton.enabled()
 
     @property
     def precision(self) -> float:
-        """Share of what the tree allows after a prefix that the log does (ETC precision)."""
+        """Share of what the model allows after a prefix that the log does (ETC precision)."""
+        return self._precision(self._allowed)
+
+    def precision_by(self, enabled: Callable[[frozenset[int]], Iterable[str]]) -> float:
+        """The same by another view of what a marking enables, asked once per marking."""
+        code = {label: i for i, label in enumerate(self.automaton.activities)}
+        levels = zip(self.states, self.fitting, self.prefixes.levels, strict=False)
+        left = [states[step.parent[fits[step.parent]]] for states, fits, step in levels]
+        allowed = np.zeros_like(self._allowed)
+        for state in np.unique(np.concatenate([*left, self.states[0]])).tolist():
+            for label in enabled(self.automaton.marked(state)):
+                allowed[state, code[label]] = True
+        return self._precision(allowed)
+
+    def _precision(self, allowed: Booleans) -> float:
         allowed_sum = seen_sum = 0.0
-        width = self._allowed.sum(axis=1)
+        width = allowed.sum(axis=1)
         for states, fits, level in zip(
             self.states, self.fitting, self.prefixes.levels, strict=False
         ):
             going_on = np.bincount(level.parent, weights=level.cases, minlength=len(states))
             going_on = going_on * fits
             allowed_sum += float(going_on @ width[states])
-            seen = self._allowed[states[level.parent], level.symbol]
+            seen = allowed[states[level.parent], level.symbol]
             seen_sum += float(going_on[level.parent] @ seen)
         return seen_sum / allowed_sum if allowed_sum else 1.0
 
     @property
     def simplicity(self) -> float:
-        """That of the tree's net."""
+        """That of the net."""
         return self.automaton.net.simplicity
 
     @property
@@ -108,7 +120,7 @@ class Replay:
 
     @cached_property
     def variant_choices(self) -> Floats:
-        """For each variant the mean number of activities the tree allows along the way."""
+        """For each variant the mean number of activities the model allows along the way."""
         width = self._allowed.sum(axis=1).astype(np.float64)
         sums = [np.zeros(1)]
         result = np.ones(len(self.prefixes.counts))
@@ -120,11 +132,12 @@ class Replay:
         return result
 
 
-def replay(tree: Tree, log: PrefixTree | Variants) -> Replay:
-    """Replay every variant of the log on the tree."""
+def replay(model: Tree | Net, log: PrefixTree | Variants) -> Replay:
+    """Replay every variant of the log on the model."""
     prefixes = log if isinstance(log, PrefixTree) else PrefixTree(log)
-    further = tuple(sorted(set(tree.labels) - set(prefixes.activities)))
-    automaton = Automaton(net_of(tree), prefixes.activities + further)
+    net = net_of(model) if isinstance(model, Tree) else model
+    further = tuple(sorted(set(net.labels) - set(prefixes.activities)))
+    automaton = Automaton(net, prefixes.activities + further)
     states: list[Integers] = [np.zeros(1, dtype=np.int64)]
     numbers: list[Integers] = []
     for level in prefixes.levels:

@@ -10,8 +10,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy.noise import Rational, discrete_gaussian, discrete_laplace
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.arrays import Integers
+from discreet.privacy.noise import (
+    LARGEST_SCALE,
+    LARGEST_VARIANCE,
+    Rational,
+    discrete_gaussian,
+    discrete_laplace,
+)
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.transcript import note
 
 
@@ -22,7 +29,7 @@ class CountNoise:
     A vector of counts of L1 sensitivity Δ with Laplace noise of scale Δ/ε is ε-DP; one of L2
     sensitivity Δ with Gaussian noise of variance Δ²/(2ρ) is ρ-zCDP, whatever is drawn lazily or
     left out by looking at the noisy values only. Mechanisms get theirs from a step of their
-    spending (`privacy/steps.py`), whose name it carries.
+    spending (`privacy/steps/`), whose name it carries.
     """
 
     kind: Literal["laplace", "gaussian"]
@@ -30,6 +37,13 @@ class CountNoise:
     """The scale, or the variance."""
     name: str = field(default="", compare=False)
     """The step that it belongs to."""
+
+    def __post_init__(self) -> None:
+        if self.size > (LARGEST_SCALE if self.kind == "laplace" else LARGEST_VARIANCE):
+            raise ValueError(
+                "so small an epsilon needs more noise than 64 bits hold; give a larger one, or "
+                "allow fewer cases per individual"
+            )
 
     @classmethod
     def laplace(cls, sensitivity: Rational, epsilon: Rational, name: str = "") -> CountNoise:
@@ -42,7 +56,7 @@ class CountNoise:
         return cls("gaussian", Fraction(sensitivity_squared) / (2 * Fraction(rho)), name)
 
     def draw(self, size: int, rng: Randomness) -> Integers:
-        """Independent noise for so many counts."""
+        """Independent noise for `size` counts."""
         if self.kind == "laplace":
             return discrete_laplace(self.size, size, rng)
         return discrete_gaussian(self.size, size, rng)
@@ -64,7 +78,7 @@ class CountNoise:
         return math.sqrt(self.size) if self.kind == "gaussian" else math.sqrt(2) * float(self.size)
 
     def threshold(self, candidates: int, invented: float = 1.0) -> int:
-        """The least count at which, of so many empty candidates, about `invented` still pass."""
+        """The least count at which, of this many empty candidates, about `invented` still pass."""
         chance = min(0.5, invented / max(1, candidates))
         if self.kind == "gaussian":
             from statistics import NormalDist

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 Status = Literal["proved", "conditional", "refuted", "unproved"]
@@ -54,6 +55,13 @@ class Part:
     rule: str = ""
     parts: tuple[Part, ...] = ()
 
+    @property
+    def cost(self) -> str:
+        """What it spends, in symbols."""
+        if self.rho is None:
+            return str(Budget(self.epsilon, self.delta))
+        return f"ρ = {self.rho:.4g}" + (f", δ = {self.delta:.4g}" if self.delta else "")
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Part:
         """Inverse of `asdict`."""
@@ -61,12 +69,13 @@ class Part:
         return cls(**values | {"parts": below})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Guarantee:
     """The promise of a release, with everything it rests on.
 
     `claimed` is what was asked for or what the paper says, `holds` what is true; None where no
-    finite bound is known. They differ only where the status is `refuted` or `unproved`.
+    finite bound is known. Where they differ, `holds` counts. The columns say what a case and, if
+    the unit is the individual, an individual is; they are known once there is a log.
     """
 
     status: Status
@@ -80,6 +89,8 @@ class Guarantee:
     parts: tuple[Part, ...] = ()
     composition: str = "one step"
     randomness: Source = "operating system"
+    case_column: str | None = None
+    individual_column: str | None = None
 
     def __post_init__(self) -> None:
         for value, allowed in (
@@ -104,6 +115,11 @@ class Guarantee:
     def proved(self) -> bool:
         """Whether what holds is proved, if perhaps on conditions."""
         return self.status in ("proved", "conditional") and self.holds is not None
+
+    def naming(self, case: str, individual: str | None) -> Guarantee:
+        """The promise for a log whose cases and individuals are told by these columns."""
+        person = individual if self.unit == "individual" else None
+        return replace(self, case_column=case, individual_column=person)
 
     def explain(self) -> str:
         """The promise in plain words, for a data-protection officer."""
@@ -142,12 +158,40 @@ class Guarantee:
             )
         if self.unit == "individual":
             lines.append(f"A person counts with at most {self.cases_per_individual} cases.")
+        if self.case_column is not None:
+            people = ""
+            if self.individual_column is not None:
+                people = f", people by the column {self.individual_column!r}"
+            lines.append(f"Cases are told apart by the column {self.case_column!r}{people}.")
         lines.append(f"{_STATUS_WORDS[self.status]} {self.reason}".strip())
         if self.claimed and self.claimed != self.holds:
             lines.append(f"Claimed: {self.claimed}. {_holds_words(self.holds)}")
         if self.conditions:
             lines.append("Taken as public: " + "; ".join(self.conditions) + ".")
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        private = "" if self.private else ", NOT PRIVATE"
+        return (
+            f"Guarantee({self.holds or 'no bound'}, {self.status}, {self.neighbours}, "
+            f"per {self.unit}{private})"
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+
+        words = "".join(notebook.paragraph(line) for line in self.explain().splitlines())
+        rows = [["· " * depth + p.name, p.cost, p.rule] for depth, p in self.steps()]
+        steps = notebook.table(("step", "cost", "by"), rows) if rows else ""
+        return notebook.box(repr(self), words, steps)
+
+    def steps(self) -> Iterator[tuple[int, Part]]:
+        """Every step of the release with its depth, those above before those below."""
+        waiting = [(0, part) for part in reversed(self.parts)]
+        while waiting:
+            depth, part = waiting.pop()
+            yield depth, part
+            waiting += [(depth + 1, below) for below in reversed(part.parts)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Ints
 from discreet.privacy.noise import Categorical, exp_lower, exp_upper, truncated_laplace
 from discreet.privacy.randomness import Randomness
-
-Ints = npt.NDArray[np.integer[Any]]
-
 
 LARGEST_EPSILON = 700.0
 """Larger ones are of no use, and floats end there; a smaller epsilon is always valid."""

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Integers
+
 Words = npt.NDArray[np.uint64]
-Integers = npt.NDArray[np.int64]
 
 
 class Randomness:

@@ -21,9 +21,9 @@ by Theorem 5 of Mironov, Talwar and Zhang (2019) the other direction is no large
 depend on what earlier ones gave add up order by order. ∎
 
 (ε, δ) follows at any order by Canonne, Kane and Steinke (2020), Proposition 12. Whichever order
-is best, each is valid, so the search needs no care. `pld_epsilon` looks at the same steps with
-continuous noise through dp-accounting's privacy-loss distributions: a second opinion, which is
-a little lower because it is not restricted to moments. It certifies nothing here.
+is best, each is valid, so the search needs no care. Tests compare it with privacy-loss
+distributions of the same steps with continuous noise, which are a little lower because they are
+not restricted to moments.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ LARGEST_ORDER = 1 << 18
 SLACK = 1e-8
 """Relative; covers the rounding of logarithms and sums many times over."""
 GRID_BITS = 12
-"""Noise multipliers have so many bits after the first, so that their squares are exact."""
+"""Noise multipliers have this many bits after the first, so that their squares are exact."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """So many noisy steps on Poisson samples, fixed before the first of them."""
+class TrainingPlan:
+    """Noisy steps on Poisson samples, fixed before the first of them."""
 
     sampling_rate: Fraction
     steps: int
@@ -59,7 +59,7 @@ class Plan:
             raise ValueError("a plan needs a number of steps and a positive noise multiplier")
 
 
-def rdp(plan: Plan, order: int) -> float:
+def rdp(plan: TrainingPlan, order: int) -> float:
     """R(order) of all steps, rounded up."""
     z = plan.noise_multiplier
     if plan.steps == 0:
@@ -88,7 +88,7 @@ def _sampled(q: float, z: float, order: int) -> float:
     return float(np.logaddexp(0, logsumexp(weight + excess))) / (order - 1)
 
 
-def rdp_epsilon(plans: Sequence[Plan], delta: float) -> float:
+def rdp_epsilon(plans: Sequence[TrainingPlan], delta: float) -> float:
     """An ε such that all plans together are (ε, δ)-DP: the one that certificates state."""
     if not 0 < delta < 1:
         raise ValueError(f"needs delta between 0 and 1, not {delta}")
@@ -123,31 +123,11 @@ def _orders() -> tuple[int, ...]:
     return tuple(found)
 
 
-def pld_epsilon(plans: Sequence[Plan], delta: float) -> float:
-    """ε at `delta` of the same steps with continuous Gaussian noise, by dp-accounting."""
-    import dp_accounting
-    from dp_accounting.pld import PLDAccountant
-
-    accountant = PLDAccountant(value_discretization_interval=_interval(plans, delta))
-    for plan in plans:
-        step = dp_accounting.GaussianDpEvent(plan.noise_multiplier)
-        event = (
-            step
-            if plan.sampling_rate == 1
-            else dp_accounting.PoissonSampledDpEvent(float(plan.sampling_rate), step)
-        )
-        if plan.steps:
-            accountant.compose(event, plan.steps)
-    return float(accountant.get_epsilon(delta))
+MOST_NOISE = 2.0**40
+"""Multipliers beyond this are not tried: nothing would be left to learn from."""
 
 
-def _interval(plans: Sequence[Plan], delta: float) -> float:
-    """Fine enough for small losses, since rounding adds up over the steps."""
-    steps = sum(plan.steps for plan in plans)
-    return min(1e-4, max(1e-9, rdp_epsilon(plans, delta) / (100 * math.sqrt(steps + 1))))
-
-
-def fitted(epsilon: float, delta: float, plans: Sequence[Plan]) -> tuple[Plan, ...]:
+def fitted(epsilon: float, delta: float, plans: Sequence[TrainingPlan]) -> tuple[TrainingPlan, ...]:
     """The plans with the least noise that is certified within (epsilon, delta).
 
     Their multipliers keep their proportions, rounded up to a grid: what is accounted is never
@@ -157,11 +137,13 @@ def fitted(epsilon: float, delta: float, plans: Sequence[Plan]) -> tuple[Plan, .
 
 
 @lru_cache(maxsize=256)
-def _fitted(epsilon: float, delta: float, plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
+def _fitted(
+    epsilon: float, delta: float, plans: tuple[TrainingPlan, ...]
+) -> tuple[TrainingPlan, ...]:
     if not epsilon > 0:
         raise ValueError(f"needs epsilon above 0, not {epsilon}")
 
-    def scaled(factor: float) -> tuple[Plan, ...]:
+    def scaled(factor: float) -> tuple[TrainingPlan, ...]:
         return tuple(
             replace(plan, noise_multiplier=_rounded_up(factor * plan.noise_multiplier))
             for plan in plans
@@ -173,6 +155,8 @@ def _fitted(epsilon: float, delta: float, plans: tuple[Plan, ...]) -> tuple[Plan
     high = 1.0
     while not fits(high):
         high *= 2
+        if high > MOST_NOISE:
+            raise ValueError(f"no noise is certified for training within {epsilon} and {delta}")
     low = high / 2
     while low > 2**-20 and fits(low):
         low, high = low / 2, low
@@ -184,7 +168,7 @@ def _fitted(epsilon: float, delta: float, plans: tuple[Plan, ...]) -> tuple[Plan
 
 def noise_multiplier(epsilon: float, delta: float, sampling_rate: Fraction, steps: int) -> float:
     """The least multiplier on the grid for which one plan is certified within (epsilon, delta)."""
-    (plan,) = fitted(epsilon, delta, (Plan(sampling_rate, steps, 1.0),))
+    (plan,) = fitted(epsilon, delta, (TrainingPlan(sampling_rate, steps, 1.0),))
     return plan.noise_multiplier
 
 

@@ -21,6 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from discreet.arrays import Integers
 from discreet.privacy.noise import (
     GUARD,
     Enclosure,
@@ -31,7 +32,7 @@ from discreet.privacy.noise import (
     outlasts,
     products,
 )
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 
 Score: TypeAlias = Exact | int
 

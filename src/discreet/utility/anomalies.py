@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Booleans, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
-from discreet.utility.transport import Integers
 
 TREES = 100
 LARGEST_SAMPLE = 20_000
@@ -40,7 +39,7 @@ class Normality:
         normal = self._forest.predict(self._features(variants)[:, self.columns]) == 1
         return float(variants.counts[normal].sum() / variants.cases)
 
-    def _features(self, variants: Variants) -> npt.NDArray[np.bool_]:
+    def _features(self, variants: Variants) -> Booleans:
         """One row per variant: activities, then pairs, both by the raw log's codes."""
         known = self._recode(variants.activities)
         source, target, owner = pairs(variants)

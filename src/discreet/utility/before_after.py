@@ -5,14 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Integers
+from discreet.drawing.plots import Curve, line_plot
 from discreet.log.events import EventLog
 from discreet.log.instants import SECOND, microseconds
-from discreet.utility.plot import Curve, line_plot
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 COLOURS = ("#2a9d5c", "#d1495b")
 """As in the paper: the original is green, the anonymised log red."""

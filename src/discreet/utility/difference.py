@@ -6,9 +6,11 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.arrays import Integers
+from discreet.distances.edits import Edits
+from discreet.distances.similarity import leave_equal
+from discreet.distances.transport import EXACT_PAIRS, Transport, transport
 from discreet.log.variants import Variants
-from discreet.utility.similarity import edit_distances, leave_equal
-from discreet.utility.transport import EXACT_PAIRS, Floats, Integers, Transport, transport
 
 Buffer = Literal["length", "longest"]
 
@@ -34,18 +36,17 @@ def absolute_log_difference(
     target = np.append(target, max(surplus, 0))
     longest = int(max(left.lengths.max(initial=0), right.lengths.max(initial=0)))
 
-    def costs(rows: Integers, columns: Integers) -> Floats:
+    edits = Edits(left, right)
+
+    def costs(rows: Integers, columns: Integers) -> Integers:
         inside, within = rows[rows < len(left)], columns[columns < len(right)]
-        matrix = np.zeros((len(rows), len(columns)))
+        matrix = np.zeros((len(rows), len(columns)), dtype=np.int64)
         if len(inside) and len(within):
-            matrix[: len(inside), : len(within)] = edit_distances(
-                left.take(inside), right.take(within), relative=False
-            )
+            matrix[: len(inside), : len(within)] = edits.whole(inside, within)
         if len(inside) < len(rows):
             matrix[-1, : len(within)] = right.lengths[within] if buffer == "length" else longest
         if len(within) < len(columns):
             matrix[: len(inside), -1] = left.lengths[inside] if buffer == "length" else longest
         return matrix
 
-    found = transport(source, target, costs, limit=limit)
-    return Transport(float(round(found.cost)), found.exact)  # whole cases, whole edits
+    return transport(source, target, costs, limit=limit)

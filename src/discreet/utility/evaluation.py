@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from discreet.distances.similarity import log_similarity
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.utility import model
 from discreet.utility.complexity import sequence_entropy
 from discreet.utility.difference import absolute_log_difference
 from discreet.utility.follows import FollowsDistance, follows_distance
-from discreet.utility.similarity import log_similarity
 from discreet.utility.subject import Subject, subject_of
 
 if TYPE_CHECKING:
     from discreet.utility.anomalies import Normality
-    from discreet.utility.replay import Quality
+    from discreet.utility.model import Quality
 
 WARNING = "computed on the raw log: for its holder, not for publication"
 
@@ -49,7 +49,7 @@ class Figure:
     meaning: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What a release is still good for, and what could not be measured."""
 
@@ -74,6 +74,27 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return asdict(self)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{figure.name} = {figure.value:.4g}" for figure in self)
+        return f"Evaluation({shown or 'nothing measured'}; {self.warning})"
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+
+        rows = [
+            (
+                f.name,
+                f"{f.value:.4g}",
+                "" if f.reference is None else f"{f.reference:.4g}",
+                f.best,
+                f.meaning,
+            )
+            for f in self
+        ]
+        heads = ("figure", "value", "reference", "better if", "meaning")
+        notes = "".join(notebook.paragraph(note) for note in self.notes)
+        return notebook.box(f"Evaluation: {self.warning}", notebook.table(heads, rows), notes)
 
 
 def evaluate(
@@ -157,7 +178,7 @@ class Evaluator:
     @cached_property
     def difference_ceiling(self) -> float | None:
         """Twice the edits between halves, to stand beside those of whole logs."""
-        return self._ceiling(lambda left, right: 2 * absolute_log_difference(left, right).cost)
+        return self._ceiling(lambda left, right: 2.0 * absolute_log_difference(left, right).cost)
 
     @cached_property
     def own_quality(self) -> Quality:
@@ -190,10 +211,12 @@ class Evaluator:
             notes.append("absolute difference is an upper bound: the logs are too large")
         ceiling = self.difference_ceiling if reference else None
         return [
-            Figure("absolute_difference", edits.cost, ceiling, "low", "edits from log to log"),
+            Figure(
+                "absolute_difference", float(edits.cost), ceiling, "low", "edits from log to log"
+            ),
             Figure(
                 "absolute_difference_published",
-                published.cost,
+                float(published.cost),
                 None,
                 "low",
                 "the same where an unmatched case costs the longest variant (papers 002, 004)",

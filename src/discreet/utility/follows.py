@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.utility.transport import Floats
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from discreet.log.events import TIME, EventLog
 from discreet.log.follows import FORMAT as FOLLOWS
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.release import Release
+from discreet.releases import Release
 
 if TYPE_CHECKING:
     from discreet.models.tree import Tree

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Floats, Integers
 from discreet.log.events import TIME, EventLog
-from discreet.utility.transport import Floats, Integers
 
 HOUR = 3_600_000_000
 WEEK = 7 * 24 * HOUR

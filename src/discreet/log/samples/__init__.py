@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from discreet.arrays import Integers
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.samples.catalogue import PROCESSES
-from discreet.log.samples.tree import Stage
+from discreet.log.samples.simulation import Stage
 
 __all__ = ["PERSON", "RESOURCE", "SAMPLES", "sample_log"]
 
@@ -46,7 +46,7 @@ def sample_log(
     monday = midnight - timedelta(days=begin.weekday())
     stage = Stage(rng)
     arrivals = process.week.arrivals(rng, cases, _WEEKS, ceil((begin - monday).total_seconds()))
-    process.tree(stage, np.arange(cases, dtype=np.int64), arrivals)
+    process.behaviour(stage, np.arange(cases, dtype=np.int64), arrivals)
     events = stage.history()
     persons = _persons(rng, cases, process.returning)
     epoch = (monday - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
@@ -64,15 +64,13 @@ def sample_log(
     return EventLog.from_table(table, attributes={ACTIVITY: f"{name} (synthetic sample)"})
 
 
-def _persons(
-    rng: np.random.Generator, cases: int, returning: tuple[float, ...]
-) -> npt.NDArray[np.int64]:
+def _persons(rng: np.random.Generator, cases: int, returning: tuple[float, ...]) -> Integers:
     """The person of each case; a person's cases are spread over the whole log."""
     owned = 1 + rng.choice(len(returning), size=cases, p=returning)
     return rng.permutation(np.repeat(np.arange(cases), owned)[:cases])
 
 
-def _numbered(prefix: str, numbers: npt.NDArray[np.int64]) -> pl.Series:
+def _numbered(prefix: str, numbers: Integers) -> pl.Series:
     """Identifiers of equal length, so that they sort as their numbers do."""
     digits = len(str(len(numbers)))
     return prefix + pl.Series(numbers + 1).cast(pl.String).str.zfill(digits)

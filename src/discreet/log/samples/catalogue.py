@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.log.samples.tree import Node, Team, choice, in_order, loop, maybe, parallel, step
+from discreet.log.samples.simulation import (
+    Behaviour,
+    Team,
+    choice,
+    in_order,
+    loop,
+    maybe,
+    parallel,
+    step,
+)
 from discreet.log.samples.week import Week
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process tree, the week it lives in, and the odds that a person has one, two, … cases."""
+    """What happens, the week it happens in, and the odds that a person has one, two, … cases."""
 
     description: str
-    tree: Node
+    behaviour: Behaviour
     week: Week
     returning: tuple[float, ...]
 
 
-def _rarely(probability: float, team: Team, hours: float, *names: str) -> Node:
+def _rarely(probability: float, team: Team, hours: float, *names: str) -> Behaviour:
     """Seldom one of many steps, the n-th with odds 1/n: a long tail."""
     steps = ((1 / rank, step(name, hours, team)) for rank, name in enumerate(names, 1))
     return maybe(probability, choice(*steps))
 
 
-def _hospital() -> Node:
+def _hospital() -> Behaviour:
     reception, laboratory = Team("Reception", 5), Team("Laboratory", 9)
     nurse, physician = Team("Emergency nurse", 14), Team("Physician", 12)
     ward, specialist = Team("Ward nurse", 20), Team("Specialist", 6)
@@ -71,7 +80,7 @@ def _hospital() -> Node:
     )
 
 
-def _loans() -> Node:
+def _loans() -> Behaviour:
     website, bureau = Team("Website", 1), Team("Credit bureau", 1)
     clerk, analyst, adviser = Team("Clerk", 12), Team("Credit analyst", 8), Team("Adviser", 15)
     office, manager = Team("Back office", 6), Team("Manager", 3)
@@ -116,7 +125,7 @@ def _loans() -> Node:
     )
 
 
-def _permits() -> Node:
+def _permits() -> Behaviour:
     desk, worker = Team("Front desk", 5), Team("Case worker", 10)
     legal, expert = Team("Legal officer", 3), Team("Expert", 8)
     missing = loop(

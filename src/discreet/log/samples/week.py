@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.log.samples.tree import Array
+from discreet.arrays import Floats, Integers
 
 HOUR = 3600
 WEEK = 168 * HOUR
@@ -26,14 +25,14 @@ class Week:
     hours: tuple[float, ...]
 
     @cached_property
-    def _busy(self) -> npt.NDArray[np.float64]:
+    def _busy(self) -> Floats:
         return np.outer(self.days, self.hours).ravel()
 
     @cached_property
-    def _open(self) -> Array:
+    def _open(self) -> Integers:
         return np.flatnonzero(self._busy)
 
-    def arrivals(self, rng: np.random.Generator, cases: int, weeks: int, start: int) -> Array:
+    def arrivals(self, rng: np.random.Generator, cases: int, weeks: int, start: int) -> Integers:
         """Sorted open seconds at which cases arrive within some weeks of a calendar second."""
         odds = self._busy[self._open]
         hour = rng.choice(len(odds), size=cases, p=odds / odds.sum())
@@ -43,7 +42,7 @@ class Week:
         seconds[early] += weeks * len(odds) * HOUR
         return np.sort(seconds)
 
-    def calendar(self, seconds: Array) -> Array:
+    def calendar(self, seconds: Integers) -> Integers:
         """Open seconds as calendar seconds since the Monday."""
         hour, second = np.divmod(seconds, HOUR)
         week, index = np.divmod(hour, len(self._open))

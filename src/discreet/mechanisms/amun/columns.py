@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.variants import Ints
 from discreet.mechanisms.amun.sampling import choose_by_row
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Selecting
@@ -34,11 +34,6 @@ class Column:
         So a case adds one to one key, (activity, value) or value, and the selection is (ε, δ)-DP.
         An event without a value gives none.
         """
-        if name not in log.table.columns:
-            raise LogError(
-                f"this log has no column {name!r}; its further columns are "
-                + (", ".join(_further(log)) or "none")
-            )
         lengths = np.diff(log.offsets).astype(np.uint64)
         of_case = name.startswith("case:")
         place = (source.words(log.cases) % lengths).astype(np.int64)
@@ -84,11 +79,19 @@ def _further(log: EventLog) -> list[str]:
     return [name for name in log.table.columns if name not in (CASE, ACTIVITY, TIME)]
 
 
+def check_column(log: EventLog, name: str) -> None:
+    """Raise LogError if there is no such column, or not one of plain values."""
+    if name not in log.table.columns:
+        raise LogError(
+            f"this log has no column {name!r}; its further columns are "
+            + (", ".join(_further(log)) or "none")
+        )
+    kind = log.table[name].dtype
+    if kind.is_nested():
+        raise LogError(f"the column {name!r} holds {kind}; release plain values only")
+
+
 def _plain(values: pl.Series) -> pl.Series:
     """Values whose type tells nothing of the others: an enumeration would list them all."""
-    if values.dtype.is_nested():
-        raise LogError(
-            f"the column {values.name!r} holds {values.dtype}; release plain values only"
-        )
     enumerated = isinstance(values.dtype, pl.Enum | pl.Categorical)
     return values.cast(pl.String) if enumerated else values

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers, Ints
 from discreet.log.instants import SECOND
-from discreet.log.variants import Ints
-from discreet.mechanisms.amun.sampling import Floats, choose_by_row, fractions, shrunk, significant
+from discreet.mechanisms.amun.sampling import choose_by_row, fractions, shrunk, significant
 from discreet.mechanisms.amun.spending import ACTIVITY_GAPS, ALL_GAPS, RELATION_GAPS
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Step
 
 EDGES = np.array([0, 1, *(SECOND << power for power in range(32))], dtype=np.int64)

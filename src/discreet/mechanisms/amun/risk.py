@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.privacy.randomness import Integers
-
-Floats = npt.NDArray[np.float64]
+from discreet.arrays import Floats, Integers
 
 
 def worst_prior(guessing_advantage: float) -> float:

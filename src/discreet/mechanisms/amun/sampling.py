@@ -7,9 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from discreet.privacy.randomness import Integers, Randomness
-
-Floats = npt.NDArray[np.float64]
+from discreet.arrays import Floats, Integers
+from discreet.privacy.randomness import Randomness
 
 
 def fractions(size: int, source: Randomness) -> Floats:

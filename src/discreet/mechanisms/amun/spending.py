@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection
 from discreet.privacy.steps import Laplace, Selecting, Sequential, Step
@@ -46,7 +45,4 @@ def spending(
 
 def selection(budget: Budget) -> OptimalSelection:
     """The partition selection that a budget buys."""
-    try:
-        return OptimalSelection(min(budget.epsilon, LARGEST_EPSILON), budget.delta)
-    except ValueError as error:
-        raise ParameterError(f"{error}; give a larger epsilon, or larger shares of it") from error
+    return OptimalSelection(min(budget.epsilon, LARGEST_EPSILON), budget.delta)

@@ -9,11 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK
-from discreet.mechanisms.amun.sampling import Floats, choose, fractions, projected, significant
+from discreet.mechanisms.amun.sampling import choose, fractions, projected, significant
 from discreet.mechanisms.amun.spending import CALENDAR, HOURS, STARTS, WEEKDAYS
 from discreet.privacy.count_noise import CountNoise
-from discreet.privacy.randomness import Integers, Randomness
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Step
 from discreet.privacy.transcript import note
 
@@ -110,7 +111,7 @@ def cost(rate: float, depth: int) -> float:
 
 @dataclass(frozen=True)
 class Starts:
-    """What was learnt of the start times, and how to draw new ones from it."""
+    """What was learned of the start times, and how to draw new ones from it."""
 
     parts: Integers
     part_counts: Floats

@@ -5,7 +5,7 @@ Where the paper's text and listings differ or are misprinted, this is what is do
   always be optional, and Table I would not give Fig. 1);
 - where there is no cut, line 21 hands every activity to AppendTree as a part of its own: the
   leaves of the flower are looped and optional as all leaves are;
-- AppendTree goes on with the next part after a recursion (line 17 returns too early);
+- AppendTree continues with the next part after a recursion (line 17 returns too early);
 - after a sequence or a choice, the starts (ends) of a part are those of the whole that lie in
   it, and what is entered (left) from outside of it;
 - the redo part of a loop, which no projected case starts with, is entered from the body's ends.
@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Booleans
 from discreet.models.cuts import exclusive_cut, loop_cut, parallel_cut, sequence_cut
 from discreet.models.tree import TAU, Operator, Tree, activity, exclusive, loop, optional
 
-Flags = npt.NDArray[np.bool_]
-Ends = Callable[[set[int], float], "tuple[Flags, Flags] | None"]
+Ends = Callable[[set[int], float], "tuple[Booleans, Booleans] | None"]
 """Reads start and end activities of a part of the log privately; None where no budget is left.
 
 Takes the activities and the share of the budget that the halving of Algorithm 4 leaves.
@@ -35,7 +35,7 @@ class Build:
     """What stays the same through the recursion."""
 
     labels: tuple[str, ...]
-    chosen: Flags
+    chosen: Booleans
     """Which pairs were selected: START is the last row, END the last column."""
     counts: npt.NDArray[np.float64]
     margin: float
@@ -64,7 +64,7 @@ class Build:
         return float(np.where(self.chosen, self.counts, 0)[members].sum())
 
     def _build(
-        self, members: list[int], edges: Flags, start: Flags, end: Flags, share: float
+        self, members: list[int], edges: Booleans, start: Booleans, end: Booleans, share: float
     ) -> Tree:
         """Algorithm 3 on some activities."""
         inside = np.array(members)
@@ -90,7 +90,7 @@ class Build:
         everything = loop(TAU, exclusive(*(self._leaf(i) for i in members)))
         return self._perhaps(everything, members)
 
-    def _without_loops(self, edges: Flags) -> Flags:
+    def _without_loops(self, edges: Booleans) -> Booleans:
         """Delete pairs that occur both ways considerably more often than there are cases."""
         counts = self.counts[:-1, :-1]
         looping = edges & edges.T & (counts + counts.T >= self.size + self.margin)
@@ -101,9 +101,9 @@ class Build:
         self,
         operator: Operator,
         parts: list[list[int]],
-        edges: Flags,
-        start: Flags,
-        end: Flags,
+        edges: Booleans,
+        start: Booleans,
+        end: Booleans,
         share: float,
     ) -> Tree:
         """Algorithm 4: the cut, with a leaf or a subtree for each part."""
@@ -138,8 +138,8 @@ class Build:
         return optional(made) if rare else made
 
     def _entered(
-        self, part: list[int], edges: Flags, start: Flags, end: Flags
-    ) -> tuple[Flags, Flags]:
+        self, part: list[int], edges: Booleans, start: Booleans, end: Booleans
+    ) -> tuple[Booleans, Booleans]:
         outside = np.ones(len(edges), dtype=bool)
         outside[part] = False
         return start | edges[outside].any(axis=0), end | edges[:, outside].any(axis=1)

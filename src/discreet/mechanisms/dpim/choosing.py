@@ -10,9 +10,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from discreet.log.follows import Follows
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.models.discovery import Miner, without_rare
-from discreet.models.graph import Graph
 from discreet.models.tree import Tree, flower, optional
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.count_noise import CountNoise
@@ -33,7 +33,7 @@ DOWN = 1 - 2**-40
 """Covers the rounding of a few float operations to the safe side."""
 
 THRESHOLDS: tuple[float, ...] = (2.0, 3.0, 4.0, 6.0)
-"""Pairs below so many standard deviations of the noise are taken for absent."""
+"""Pairs below this many standard deviations of the noise are taken to be absent."""
 
 RARE: tuple[float, ...] = (0.0, 0.05, 0.15, 0.3)
 """Pairs below such a share of the most frequent follower are left out."""
@@ -108,10 +108,12 @@ def candidates(
         thresholds, shares = (min(CERTAIN, VISIBLE / deviation),), (0.0,)
         miners = [Miner(most=0.0, sure=sure) for sure in (True, False)]
     for threshold in thresholds:
-        graph = Graph.from_square(labels, np.where(noisy > threshold * deviation, noisy, 0))
+        seen = np.where(noisy > threshold * deviation, noisy, 0)
+        seen[-1, -1] = 0
+        graph = Follows(labels, seen)
         for share in shares:
             cleaned = without_rare(graph, share)
-            content = cleaned.square.tobytes()
+            content = cleaned.counts.tobytes()
             if content in done and share == 0:
                 break  # a higher threshold left out no more
             if content in done:

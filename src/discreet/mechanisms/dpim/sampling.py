@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms.dpim.building import Build, Flags
+from discreet.arrays import Booleans
+from discreet.mechanisms.dpim.building import Build
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.models.tree import Tree
 from discreet.privacy.count_noise import CountNoise
@@ -79,7 +80,7 @@ class Sampler:
         noise = self.round.find(COUNTS, Laplace).noise(n)
         flat = counts.ravel()
         if self.published:
-            chosen = _noisy_max_repeatedly(flat, n, noise, source)
+            chosen = noisy_max_repeatedly(flat, n, noise, source)
         else:
             choosing = self.round.find(PAIRS, Choosing)
             chosen = np.array(choosing.choose_several(flat, n, sensitivity=1, rng=source))
@@ -91,7 +92,7 @@ class Sampler:
         if not self.published:
             member &= noisy.reshape(counts.shape) > 0
         member[-1, -1] = False
-        reader = _EndReader(self, cases, source)
+        reader = EndReader(self, cases, source)
         return Build(cases.labels, member, noisy.reshape(counts.shape), margin, reader).tree()
 
     def fitness(self, cases: Cases, tree: Tree, source: Randomness) -> float:
@@ -102,7 +103,7 @@ class Sampler:
 
 
 @dataclass
-class _EndReader:
+class EndReader:
     """DetectS_E for parallel and loop cuts: noisy first and last activities of a part."""
 
     sampler: Sampler
@@ -110,7 +111,8 @@ class _EndReader:
     source: Randomness
     used: int = 0
 
-    def __call__(self, members: set[int], share: float) -> tuple[Flags, Flags] | None:
+    def __call__(self, members: set[int], share: float) -> tuple[Booleans, Booleans] | None:
+        """The noisy ends of a part, or None once the cuts that were paid for are used up."""
         readings: Fraction | int = self.sampler.max_cuts
         if self.sampler.published:
             readings = 1 / Fraction(share)
@@ -128,7 +130,7 @@ class _EndReader:
         return result[0], result[1]
 
 
-def _noisy_max_repeatedly(
+def noisy_max_repeatedly(
     counts: npt.NDArray[np.int64], n: int, noise: CountNoise, source: Randomness
 ) -> npt.NDArray[np.int64]:
     """Report Noisy Max n times without replacement, fresh Laplace noise each time, as printed."""

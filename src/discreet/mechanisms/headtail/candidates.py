@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.language import Language
 from discreet.mechanisms.headtail.nearness import joined
 from discreet.models.inductive import inductive_miner
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MOST_SAMPLES, MOST_SAMPLED_EVENTS = 12_000, 120_000
 """Sequences that are sampled at most, and their events."""

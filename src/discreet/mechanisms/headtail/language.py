@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Integers
 from discreet.models.automaton import Automaton
 from discreet.models.petri import net_of
 from discreet.models.tree import Tree
-
-Integers = npt.NDArray[np.int64]
 
 
 class Language:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.log.variants import Ints, Variants
-from discreet.mechanisms.headtail.candidates import Floats, Integers
+from discreet.arrays import Floats, Integers, Ints
+from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers, Ints
 from discreet.log.follows import pairs
-from discreet.log.variants import Ints, Variants
-from discreet.mechanisms.headtail.candidates import PHASES, Floats, Integers, Walker, phases
+from discreet.log.variants import Variants
+from discreet.mechanisms.headtail.candidates import PHASES, Walker, phases
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
 

@@ -10,12 +10,7 @@ import numpy as np
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.headtail.prediction import way
-from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD, head_noise, spending
-from discreet.mechanisms.headtail.tail import Tail
-from discreet.mechanisms.headtail.votes import Estimate
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import (
+from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
     checked_alphabet,
@@ -23,6 +18,11 @@ from discreet.mechanisms.parts.alphabet import (
     outside_advice,
     projected,
 )
+from discreet.mechanisms.headtail.prediction import way
+from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD, head_noise, spending
+from discreet.mechanisms.headtail.tail import Tail
+from discreet.mechanisms.headtail.votes import Estimate
+from discreet.mechanisms.parameters import ParameterError, below_one, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Selecting, Statement, Step
@@ -35,7 +35,7 @@ LEAST_EPSILON, LEAST_DELTA = 1e-5, 1e-100
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeadTail(Mechanism):
+class HeadTail(Mechanism[Variants]):
     """Frequent variants as they are, sequences that stand for the rest, and a vote on both.
 
     1. *Coverage probe.* With t half the threshold of the selection, a public number: the noisy
@@ -100,9 +100,7 @@ class HeadTail(Mechanism):
     delta: float = parameter(
         1e-6,
         "probability of an exception from epsilon; keep it far below 1/cases. 0 needs an alphabet",
-        low=0,
-        high=1,
-        open_high=True,
+        below_one,
     )
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     clear_model: bool = parameter(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Integers
+from discreet.distances.edits import spelled
 from discreet.log.variants import Variants
-from discreet.utility.similarity import words
 
 Distances = npt.NDArray[np.float32]
-Integers = npt.NDArray[np.int64]
 
 BLOCK = 1_000_000
 """Distances held in memory at a time."""
@@ -20,7 +20,7 @@ ALONE = 200_000
 
 def distances(some: Variants, others: Variants) -> Distances:
     """The relative edit distance of every pair: over the longer length, so between 0 and 1."""
-    return _distances(*words(some, others))
+    return _distances(*spelled(some, others))
 
 
 def nearest(cases: Variants, support: Variants) -> Integers:
@@ -28,9 +28,9 @@ def nearest(cases: Variants, support: Variants) -> Integers:
 
     A rule that reads one case and the support only: what a vote may depend on.
     """
-    spelled, others = words(cases, support)
+    words, others = spelled(cases, support)
     rows = max(1, BLOCK // len(support))
-    blocks = (spelled[begin : begin + rows] for begin in range(0, len(spelled), rows))
+    blocks = (words[begin : begin + rows] for begin in range(0, len(words), rows))
     found = [_distances(block, others).argmin(axis=1) for block in blocks]
     return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.contributions import Contributions
 from discreet.mechanisms.headtail.candidates import (
     PHASES,
     Chain,
-    Floats,
-    Integers,
     context,
     located,
 )
 from discreet.mechanisms.headtail.tables import Tables
-from discreet.mechanisms.parts.contributions import Contributions
 from discreet.privacy.randomness import Randomness
 
 LEVELS = ((1.0,), (0.45, 0.55), (0.28, 0.44, 0.28))

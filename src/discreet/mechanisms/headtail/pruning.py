@@ -8,16 +8,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Booleans, Floats
+from discreet.distances.edits import edit_distances
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner
 from discreet.models.prefixes import PrefixTree
 from discreet.models.replay import replay
 from discreet.models.tree import Tree
-from discreet.utility.similarity import edit_distances
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 WORTH = 1.0
 """How much a better model counts: F-score against the distance that cases are moved."""
@@ -64,7 +62,7 @@ class Judge:
         self._prefixes = PrefixTree(release)
         self._apart = edit_distances(release, release)
         self._tried: set[bytes] = set()
-        self.best: Flags = np.zeros(len(release), dtype=bool)
+        self.best: Booleans = np.zeros(len(release), dtype=bool)
         self.most = -np.inf
         self.improves(~self.best)
 
@@ -73,7 +71,7 @@ class Judge:
         """Whether enough has been tried."""
         return len(self._tried) >= TRIALS
 
-    def improves(self, keep: Flags) -> bool:
+    def improves(self, keep: Booleans) -> bool:
         """Try a choice; whether it is the best so far."""
         if self.tired or keep.sum() < 2 or keep.tobytes() in self._tried:
             return False
@@ -87,7 +85,7 @@ class Judge:
         self.best, self.most = keep, score
         return True
 
-    def kept(self, keep: Flags) -> tuple[Variants, Floats]:
+    def kept(self, keep: Booleans) -> tuple[Variants, Floats]:
         """These sequences, with the cases of each other one moved to the nearest.
 
         And how far each sequence moves, over the number of cases.
@@ -109,10 +107,10 @@ class Judge:
         fitness, precision = found.pooled_fitness, found.precision
         return 2 * fitness * precision / max(fitness + precision, 1e-9)
 
-    def fitting(self, log: Variants, noise: float) -> Flags:
+    def fitting(self, log: Variants, noise: float) -> Booleans:
         """The sequences that the model of a log allows."""
         found = replay(inductive_miner(log, noise), self._prefixes)
-        fits: Flags = found.variant_fitness > 1 - 1e-9
+        fits: Booleans = found.variant_fitness > 1 - 1e-9
         return fits
 
 

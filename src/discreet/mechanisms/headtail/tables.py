@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts.contributions import Contributions, Norm
+from discreet.mechanisms.blocks.contributions import Contributions, Norm
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Laplace, Step

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail.candidates import Walker, enough, mixed, recombined
 from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.loglinear import learnable, standing_out, trained
@@ -19,7 +20,6 @@ from discreet.mechanisms.headtail.spending import NO_HEAD
 from discreet.mechanisms.headtail.support import central
 from discreet.mechanisms.headtail.tables import Tables, found_activities, thinned
 from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, weighed, whole
-from discreet.mechanisms.parts.alphabet import projected
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step, noise_of

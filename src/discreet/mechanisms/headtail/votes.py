@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.nearness import nearest
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def noisy_votes(cases: Variants, support: Variants, noise: CountNoise, rng: Randomness) -> Integers:

@@ -15,9 +15,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from discreet.arrays import Integers
+from discreet.dpsgd.sgd import plain, uniforms
 from discreet.mechanisms.sequence.sizes import PHASES
-from discreet.privacy.randomness import Integers, Randomness
-from discreet.training.sgd import plain, uniforms
+from discreet.privacy.randomness import Randomness
 
 AT_ONCE = 1 << 14
 """Cases that are generated together."""

@@ -11,8 +11,8 @@ from statistics import NormalDist
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.parts.alphabet import projected
-from discreet.mechanisms.parts.contributions import Contributions
+from discreet.mechanisms.blocks.alphabet import projected
+from discreet.mechanisms.blocks.contributions import Contributions
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import SampledGaussian

@@ -10,15 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from discreet.arrays import Integers
+from discreet.dpsgd.clipping import Factors
+from discreet.dpsgd.sgd import PrivateSteps, Recorder, fresh_weights
 from discreet.log.variants import Variants
-from discreet.mechanisms.generative import State, Watch
+from discreet.mechanisms.generative.base import State, Watch
 from discreet.mechanisms.sequence.network import surprises
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
-from discreet.privacy.randomness import Integers, Randomness
-from discreet.privacy.renyi import Plan
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
-from discreet.training.clipping import Factors
-from discreet.training.sgd import PrivateSteps, Recorder, fresh_weights
 
 LEARNING_RATE, FOR_STEPS = 0.1, 60
 """Adam's rate, and up to how many steps; beyond it falls, so that noise moves no weight farther."""
@@ -69,7 +70,7 @@ def trained(
     watch: Watch,
     saved: State | None,
 ) -> State:
-    """Train on the cases, going on from what was saved; the mean of the later weights."""
+    """Train on the cases, resuming from what was saved; the mean of the later weights."""
     plan = spending.plan
     sizes = layer_sizes(len(seen.activities), WIDTH)
     weights = fresh_weights(sizes, source, torch.float64)
@@ -104,7 +105,7 @@ def trained(
     return State({name: t.numpy().astype(np.float32) for name, t in average.items()}, facts)
 
 
-def clip_for(plan: Plan, cases: int) -> float:
+def clip_for(plan: TrainingPlan, cases: int) -> float:
     """A larger clip where cases outweigh the noise: it favours usual cases less.
 
     Where it is small almost every gradient is cut to one length, so that a few ways through the

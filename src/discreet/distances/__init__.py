@@ -1,0 +1,1 @@
+"""How far apart sequences and logs are: edit distances, optimal transport, similarity."""

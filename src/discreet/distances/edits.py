@@ -1,0 +1,60 @@
+"""Edit distances between the sequences of two sets of variants."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from discreet.arrays import Floats, Integers
+from discreet.log.variants import Variants
+
+
+class Edits:
+    """Levenshtein distances between the sequences of two logs, for any rows and columns."""
+
+    def __init__(self, left: Variants, right: Variants) -> None:
+        self._left, self._right = left.lengths, right.lengths
+        self._words, self._others = spelled(left, right)
+
+    def whole(self, rows: Integers, columns: Integers) -> Integers:
+        """How many insertions, deletions and replacements turn each row into each column."""
+        from rapidfuzz.distance import Levenshtein
+        from rapidfuzz.process import cdist
+
+        found: Integers = cdist(
+            [self._words[i] for i in rows],
+            [self._others[j] for j in columns],
+            scorer=Levenshtein.distance,
+            dtype=np.int32,
+            workers=-1,
+        ).astype(np.int64)
+        return found
+
+    def longer(self, rows: Integers, columns: Integers) -> Integers:
+        """The length of the longer sequence of each pair, at least 1."""
+        lengths: Integers = np.maximum(self._left[rows][:, None], self._right[columns][None, :])
+        return np.maximum(lengths, 1).astype(np.int64)
+
+
+def edit_distances(left: Variants, right: Variants, *, relative: bool = True) -> Floats:
+    """Levenshtein distance of every pair of sequences, over the longer length if relative."""
+    edits = Edits(left, right)
+    everything = np.arange(len(left)), np.arange(len(right))
+    distances = edits.whole(*everything).astype(np.float64)
+    return distances / edits.longer(*everything) if relative else distances
+
+
+def spelled(left: Variants, right: Variants) -> tuple[list[str], list[str]]:
+    """Each sequence as a string over one common alphabet, one letter per activity."""
+    labels = sorted(set(left.activities) | set(right.activities))
+    first = 0 if len(labels) <= 256 else 0x10000  # one byte per letter is faster
+    letter = {label: first + i for i, label in enumerate(labels)}
+
+    def spell(variants: Variants) -> list[str]:
+        letters = np.array([letter[label] for label in variants.activities], dtype="<u4")
+        text = letters[variants.codes].tobytes().decode("utf-32-le")
+        bounds = variants.offsets.tolist()
+        return [text[a:b] for a, b in pairwise(bounds)]
+
+    return spell(left), spell(right)

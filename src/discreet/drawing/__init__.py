@@ -1,0 +1,24 @@
+"""Pictures: every SVG the library makes, in one style, light or dark as the reader's screen is."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+from discreet.log.follows import Follows
+from discreet.models.document import TreeDocument
+from discreet.models.tree import Tree
+
+
+def can_draw(artefact: Any) -> TypeGuard[Follows | TreeDocument | Tree]:
+    """Whether there is a picture of it."""
+    return isinstance(artefact, Follows | TreeDocument | Tree)
+
+
+def draw(artefact: Follows | TreeDocument | Tree) -> str:
+    """A directly-follows graph, a process tree or its document as SVG."""
+    from discreet.drawing.follows import draw_follows
+    from discreet.drawing.trees import draw_document, draw_tree
+
+    if isinstance(artefact, Follows):
+        return draw_follows(artefact)
+    return draw_tree(artefact) if isinstance(artefact, Tree) else draw_document(artefact)

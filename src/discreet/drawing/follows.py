@@ -1,0 +1,132 @@
+"""Drawing a directly-follows graph from top (⊤) to bottom (⊥)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import graphlay
+import numpy as np
+
+from discreet.arrays import Booleans
+from discreet.drawing import svg
+from discreet.log.follows import END, START, Follows
+
+WIDTH, HEIGHT = 164.0, 38.0
+RADIUS = 15.0
+MARGIN = 24.0
+CORNER = 14.0
+LETTERS, ROWS = 23, 2
+"""What an activity's box holds of its label."""
+
+ALL, EACH, MOST = 100, 3, 300
+"""How many steps are drawn: this many in all, or per activity if that is more, but no
+more than `MOST` beyond those that lead to an activity and from it most often."""
+
+QUICK = 200
+"""Beyond this number of steps the layout spends less time on each."""
+
+Point = tuple[float, float]
+
+
+def draw_follows(follows: Follows) -> str:
+    """The graph; the wider a line, the more often it was taken. Steps back are dashed.
+
+    Of a large graph only the most frequent steps are drawn, and for each activity the ones that
+    lead to it and from it most often; a line at the foot says so.
+    """
+    size = len(follows.activities)
+    shown = most_frequent(follows)
+    pairs = [(int(i), int(j)) for i, j in zip(*np.nonzero(shown), strict=True)]
+    pairs.sort(key=lambda pair: int(follows.counts[pair]))
+    counts = [int(follows.counts[pair]) for pair in pairs]
+    strongest = max([1, *counts])
+    layout = _layout(size, pairs, counts)
+    bounds = layout.raw["bounds"]
+    dx, dy = MARGIN - bounds["min"]["x"], MARGIN - bounds["min"]["y"]
+
+    def place(point: dict[str, float]) -> Point:
+        return point["x"] + dx, point["y"] + dy
+
+    lines, labels = [svg.TIP], []
+    for count, edge in zip(counts, layout.edges, strict=True):
+        points = [place(point) for point in edge["points"]]
+        lines.append(_line(points, count / strongest, math.log1p(count) / math.log1p(strongest)))
+        x, y = place(edge["label_anchor"])
+        labels.append(svg.text(x, y + 4, f"{count:,}", "count", anchor="middle"))
+    boxes: list[str] = []
+    for name, node in zip((*follows.activities, START, END), layout.nodes, strict=True):
+        x, y = place(node["center"])
+        boxes.append(_box(x, y, name, len(boxes) - size))
+    width, height = bounds["max"]["x"] + dx + MARGIN, bounds["max"]["y"] + dy + MARGIN
+    note = []
+    if len(pairs) < len(follows):
+        share = sum(counts) / int(follows.counts.sum())
+        words = (
+            f"{len(pairs):,} of {len(follows):,} steps are drawn, {share:.1%} of all that happened"
+        )
+        note, height = [svg.text(MARGIN, height + 4, words, "quiet")], height + MARGIN
+    return svg.page(width, height, [*lines, *labels, *boxes, *note], repr(follows))
+
+
+def most_frequent(follows: Follows) -> Booleans:
+    """The steps that are drawn: each activity's most frequent ways in and out, then the rest."""
+    counts = follows.counts
+    many = max(ALL, min(MOST, EACH * len(follows.activities)))
+    if len(follows) <= many:
+        return counts > 0
+    kept = np.zeros(counts.shape, dtype=np.bool_)
+    every = np.arange(len(counts))
+    kept[every, counts.argmax(axis=1)] = kept[counts.argmax(axis=0), every] = True
+    left = np.where(kept, 0, counts).ravel()
+    further = np.argsort(-left, kind="stable")[: max(0, many - int(kept.sum()))]
+    kept.ravel()[further] = True
+    return kept & (counts > 0)
+
+
+def _layout(size: int, pairs: Sequence[tuple[int, int]], counts: Sequence[int]) -> graphlay.Layout:
+    """Where boxes, lines and numbers stand; ⊤ is the node after the activities, ⊥ the next."""
+    graph = graphlay.Graph()
+    for number in range(size):
+        graph.node(number, width=WIDTH, height=HEIGHT)
+    for number, rank in ((size, "first"), (size + 1, "last")):
+        graph.node(number, width=2 * RADIUS, height=2 * RADIUS, shape="ellipse", rank=rank)
+    for (source, target), count in zip(pairs, counts, strict=True):
+        graph.edge(
+            source,
+            target + 1 if target == size else target,
+            weight=count,
+            label_size={"width": 7.0 * len(f"{count:,}"), "height": 12.0},
+        )
+    effort = "balanced" if len(pairs) < QUICK else "fast"
+    options = {"routing": {"style": "diagonal"}, "effort": effort}
+    return graphlay.layout(graph, preset="process_map", options=options)
+
+
+def _line(points: Sequence[Point], share: float, strength: float) -> str:
+    """A line along some points with round corners; `share` fades it, `strength` widens it."""
+    path = [f"M{points[0][0]:.0f} {points[0][1]:.0f}"]
+    for before, (x, y), after in zip(points, points[1:], points[2:], strict=False):
+        (x1, y1), (x2, y2) = _towards((x, y), before), _towards((x, y), after)
+        path.append(f"L{x1:.0f} {y1:.0f}Q{x:.0f} {y:.0f} {x2:.0f} {y2:.0f}")
+    path.append(f"L{points[-1][0]:.0f} {points[-1][1]:.0f}")
+    dashed = ' stroke-dasharray="5 3"' if points[-1][1] < points[0][1] else ""
+    return (
+        f'<path class="flow" d="{"".join(path)}" stroke-width="{0.8 + 4 * strength:.1f}" '
+        f'stroke-opacity="{0.4 + 0.5 * share:.2f}"{dashed} marker-end="url(#tip)"/>'
+    )
+
+
+def _towards(corner: Point, other: Point) -> Point:
+    """A point near a corner on the way to another."""
+    apart = math.dist(corner, other)
+    near = min(CORNER, apart / 2) / apart if apart else 0.0
+    return corner[0] + near * (other[0] - corner[0]), corner[1] + near * (other[1] - corner[1])
+
+
+def _box(x: float, y: float, name: str, beyond: int) -> str:
+    """An activity, the start (`beyond` 0) or the end (1)."""
+    if beyond >= 0:
+        return svg.circle(x, y, RADIUS, ("start", "end")[beyond]) + svg.label(x, y, name, 1, 1)
+    box = svg.rect(x - WIDTH / 2, y - HEIGHT / 2, WIDTH, HEIGHT, "task", rx="7")
+    return box + svg.label(x, y, name, LETTERS, ROWS)

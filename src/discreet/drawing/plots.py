@@ -1,0 +1,228 @@
+"""Plots: curves over common axes, heat maps over two budgets, boxes over one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import quantiles
+
+import numpy as np
+
+from discreet.arrays import Floats
+from discreet.drawing import svg
+
+WIDTH, HEIGHT = 680, 320
+LEFT, RIGHT, TOP, BOTTOM = 64, 40, 56, 44
+
+LOW, MIDDLE, HIGH = (253, 246, 227), (118, 183, 178), (23, 63, 95)
+"""The scale of a heat map; a cell brings its own background, so it is the same in the dark."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A named line through points."""
+
+    name: str
+    x: Floats
+    y: Floats
+    colour: str
+
+
+def line_plot(
+    title: str,
+    curves: Sequence[Curve],
+    *,
+    across: Callable[[float], str],
+    down: str,
+    logarithmic: bool = False,
+) -> str:
+    """Curves over common axes; `across` writes a value of x, `down` names y.
+
+    With `logarithmic` both axes show powers of ten, and a value of y below 1 lies at the foot.
+    """
+
+    def scaled(values: Floats) -> Floats:
+        return np.asarray(np.log10(np.maximum(values, 1)) if logarithmic else values)
+
+    xs = np.concatenate([scaled(curve.x) for curve in curves])
+    ys = np.concatenate([scaled(curve.y) for curve in curves])
+    low, high = (float(xs.min()), float(xs.max())) if len(xs) else (0.0, 1.0)
+    top = float(ys.max(initial=0)) or 1.0
+    span = (high - low) or 1.0
+
+    def place_x(value: float) -> float:
+        return LEFT + (value - low) / span * (WIDTH - LEFT - RIGHT)
+
+    def place_y(value: float) -> float:
+        return HEIGHT - BOTTOM - value / top * (HEIGHT - TOP - BOTTOM)
+
+    parts = [svg.text(LEFT, 20, title, font_size="14")]
+    for value in _ticks(0.0, top, logarithmic).tolist():
+        y = place_y(value)
+        name = f"{10**value:g}" if logarithmic else f"{value:g}"
+        parts.append(svg.line(LEFT, y, WIDTH - RIGHT, y, "grid"))
+        parts.append(svg.text(LEFT - 6, y + 4, name, anchor="end"))
+    marks = _ticks(low, high, logarithmic) if logarithmic else np.linspace(low, high, 6)
+    for value in marks.tolist():
+        name = across(10**value if logarithmic else value)
+        parts.append(svg.text(place_x(value), HEIGHT - BOTTOM + 18, name, anchor="middle"))
+    for number, curve in enumerate(curves):
+        pairs = zip(scaled(curve.x).tolist(), scaled(curve.y).tolist(), strict=True)
+        points = " ".join(f"{place_x(x):.1f},{place_y(y):.1f}" for x, y in pairs)
+        legend = LEFT + 110 * number
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{curve.colour}" '
+            'stroke-width="1.5" stroke-opacity="0.85"/>'
+        )
+        parts.append(svg.line(legend, 37, legend + 18, 37, stroke=curve.colour, stroke_width="3"))
+        parts.append(svg.text(legend + 24, 41, curve.name))
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    turned = f"rotate(-90 14 {middle})"
+    parts.append(svg.text(14, middle, down, anchor="middle", transform=turned))
+    return svg.page(WIDTH, HEIGHT, parts, title)
+
+
+def _ticks(low: float, high: float, logarithmic: bool) -> Floats:
+    """Round values between two bounds; exponents of ten where the axis is logarithmic."""
+    if logarithmic:
+        return np.arange(math.ceil(low), math.floor(high) + 1, dtype=np.float64)
+    rough = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    return np.arange(0.0, high + step * 1e-9, step) + math.ceil(low / step) * step
+
+
+def heat_map(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    texts: Sequence[Sequence[str]],
+    notes: Sequence[Sequence[str]],
+    bounds: tuple[float, float],
+    *,
+    logarithmic: bool = False,
+) -> str:
+    """A coloured table: value and, smaller, a note (the published value) in each cell."""
+    wide, high, left, top = 66, 38, 62, 46
+    parts = [svg.text(left, 18, title, font_size="13", font_weight="bold")]
+    parts.append(svg.text(left - 8, top - 6, "ε \\ δ", anchor="end", font_size="10"))
+    for j, column in enumerate(columns):
+        parts.append(svg.text(left + wide * (j + 0.5), top - 6, column, anchor="middle"))
+    for i, row in enumerate(rows):
+        parts.append(svg.text(left - 8, top + high * i + 23, row, anchor="end"))
+        for j, value in enumerate(values[i]):
+            x, y, note = left + wide * j, top + high * i, notes[i][j]
+            middle = x + wide / 2 - 1
+            if value is None:
+                ink = ""
+                parts.append(svg.rect(x, y, wide - 2, high - 2, "absent"))
+            else:
+                colour, ink = _colour(value, bounds, logarithmic)
+                parts.append(svg.rect(x, y, wide - 2, high - 2, fill=colour))
+            shift = 15 if note else 22
+            parts.append(svg.text(middle, y + shift, texts[i][j], ink, anchor="middle"))
+            if note:
+                parts.append(svg.text(middle, y + 29, note, ink, anchor="middle", font_size="9"))
+    return svg.page(left + wide * len(columns) + 8, top + high * len(rows) + 8, parts, title)
+
+
+def _colour(value: float, bounds: tuple[float, float], logarithmic: bool) -> tuple[str, str]:
+    """The colour of a value, and the class of what is written on it."""
+    low, high = bounds
+    if logarithmic:
+        low, high, value = (math.log(max(v, 1e-12)) for v in (low, high, value))
+    part = min(max((value - low) / (high - low), 0.0), 1.0) if high > low else 0.5
+    begin, end, part = (LOW, MIDDLE, 2 * part) if part < 0.5 else (MIDDLE, HIGH, 2 * part - 1)
+    red, green, blue = (round(a + (b - a) * part) for a, b in zip(begin, end, strict=True))
+    dark = 0.299 * red + 0.587 * green + 0.114 * blue < 130
+    return f"rgb({red},{green},{blue})", "ondark" if dark else "onlight"
+
+
+def box_plot(
+    groups: Sequence[str],
+    series: Sequence[str],
+    values: Sequence[Sequence[Sequence[float]]],
+    lines: Sequence[tuple[str, float]] = (),
+    *,
+    logarithmic: bool = False,
+) -> str:
+    """Boxes of each series in each group (median, quartiles, extremes); dashed reference lines."""
+    everything = [v for group in values for one in group for v in one] + [v for _, v in lines]
+    finite = [v for v in everything if not logarithmic or v > 0]
+    if not finite:
+        return ""
+    low, high = min(finite), max(finite)
+    if not logarithmic:
+        low, high = min(low, 0.0), max(high, 1.0) if high <= 1.2 else high
+    span = (high - low) or 1.0
+    left, top, plot = 64, 16, 200
+    box, gap = 22, 26
+    names = [group.split(", ") for group in groups]
+    widest = max((len(part) for parts in names for part in parts), default=0)
+    step = max(box * max(len(series), 1) + gap, 6.5 * widest + 12)
+    end = left + step * len(groups)
+    height = max(
+        top + plot + 20 + 14 * max(map(len, names), default=1),
+        top + 16 * (len(series) + len(lines)) + 10,
+    )
+
+    def y(value: float) -> float:
+        if logarithmic:
+            many = math.log(max(value, low) / low) / (math.log(high / low) or 1.0)
+        else:
+            many = (value - low) / span
+        return top + plot * (1 - many)
+
+    parts = []
+    for k in range(5):
+        at = low * (high / low) ** (k / 4) if logarithmic else low + span * k / 4
+        parts.append(svg.line(left, y(at), end, y(at), "grid"))
+        parts.append(svg.text(left - 6, y(at) + 4, _tick(at), anchor="end", font_size="10"))
+    for i, words in enumerate(names):
+        centre = left + step * (i + 0.5)
+        for k, word in enumerate(words):
+            below = top + plot + 18 + 14 * k
+            parts.append(svg.text(centre, below, word, anchor="middle", font_size="11"))
+        for j, _ in enumerate(series):
+            begin = centre + box * (j - len(series) / 2)
+            parts += _box(values[i][j], begin, box - 5, y, _series(j))
+    for j, name in enumerate(series):
+        at = top + 12 + 16 * j
+        parts.append(svg.rect(end + 12, at - 9, 11, 11, fill=_series(j), fill_opacity=".6"))
+        parts.append(svg.text(end + 32, at, name, font_size="11"))
+    for k, (name, value) in enumerate(lines):
+        if not logarithmic or value > 0:
+            dashed = {"stroke": _series(len(svg.SERIES) - 1 - k), "stroke_dasharray": "5 3"}
+            at = top + 12 + 16 * (len(series) + k)
+            parts.append(svg.line(left, y(value), end, y(value), **dashed))
+            parts.append(svg.line(end + 12, at - 4, end + 26, at - 4, **dashed))
+            parts.append(svg.text(end + 32, at, f"{name} {_tick(value)}", font_size="11"))
+    return svg.page(end + 150, height, parts)
+
+
+def _series(number: int) -> str:
+    return svg.SERIES[number % len(svg.SERIES)]
+
+
+def _box(
+    values: Sequence[float], x: float, wide: float, y: Callable[[float], float], colour: str
+) -> list[str]:
+    if not values:
+        return []
+    if len(values) > 1:
+        first, middle, third = quantiles(values, n=4, method="inclusive")
+    else:
+        first = middle = third = values[0]
+    centre, top = x + wide / 2, y(third)
+    inside = {"fill": colour, "fill_opacity": ".35", "stroke": colour}
+    return [
+        svg.line(centre, y(min(values)), centre, y(max(values)), stroke=colour),
+        svg.rect(x, top, wide, max(y(first) - top, 1), **inside),
+        svg.line(x, y(middle), x + wide, y(middle), stroke=colour, stroke_width="2.5"),
+    ]
+
+
+def _tick(value: float) -> str:
+    return f"{value:.2g}" if abs(value) < 1000 else f"{value:.1e}"

@@ -1,0 +1,203 @@
+"""How a release or a training goes through the ledger, or past it: the same for every face.
+
+    booking = booking_for("hospital-a", purpose="yearly report")
+    booking.check(mechanism)                       # refuse on public grounds
+    log = read_log("log.xes")
+    booking.recognise(log)
+    booking.confirm(booking.release(mechanism, log).write("shared.xes"))
+
+or, for a model, `booking.confirm(booking.train(mechanism, log, path).certificate)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.ledger.errors import LedgerError
+from discreet.ledger.location import Location, locate
+
+if TYPE_CHECKING:
+    from discreet.certificate import Certificate, LedgerUse
+    from discreet.generative.checkpoint import Payment
+    from discreet.generative.model import TrainedModel
+    from discreet.generative.run import Show
+    from discreet.ledger.ledger import Ledger
+    from discreet.ledger.runs import Paid, PaidRun
+    from discreet.log.events import EventLog
+    from discreet.mechanisms.base import Mechanism
+    from discreet.mechanisms.generative.base import Generative
+    from discreet.releases import Release
+
+Tell = Callable[[str], None]
+"""Says something to the holder of the log: never part of a release."""
+
+
+def booking_for(
+    source: str | None,
+    *,
+    purpose: str = "",
+    bypass: bool = False,
+    where: str | Path | Location | None = None,
+    tell: Tell | None = None,
+) -> Booking:
+    """Decide whether a release is booked: where there is a ledger, it must be or say otherwise."""
+    tell = tell or (lambda _: None)
+    if bypass:
+        if source is not None:
+            raise LedgerError("--source books on a ledger and --no-ledger does not: choose one")
+        return Booking("bypassed", tell)
+    location = where if isinstance(where, Location) else locate(where)
+    if source is not None:
+        from discreet.ledger.ledger import Ledger
+
+        return LedgerBooking(Ledger(location), source, purpose, tell)
+    if location.in_use:
+        raise LedgerError(
+            f"there is a ledger ({location}): name the data source with --source NAME (see "
+            "`discreet budget show`), or release without booking by --no-ledger, which the "
+            "certificate will say"
+        )
+    return Booking("none", tell)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model that was trained and written."""
+
+    model: TrainedModel
+    certificate: Certificate
+
+
+@dataclass
+class Booking:
+    """A release or training that is not booked; the certificate says whether by choice."""
+
+    use: LedgerUse
+    tell: Tell = field(default=lambda _: None, repr=False)
+
+    def check(self, mechanism: Mechanism, *, seeded: bool = False) -> None:
+        """Refuse on public parameters, before the data are read."""
+
+    def recognise(self, log: EventLog) -> None:
+        """Tell if the log is known under another name."""
+
+    def release(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
+        """Pay, then draw."""
+        return replace(mechanism.release(log, insecure_seed=seed), ledger=self.use)
+
+    def train(
+        self,
+        mechanism: Generative,
+        log: EventLog,
+        output: Path,
+        *,
+        seed: int | None = None,
+        show: Show | None = None,
+    ) -> Trained:
+        """Pay, then train and write a model; or finish, unpaid, what was stopped before its end.
+
+        Raises StoppedError, with all kept and paid for, when asked to stop.
+        """
+        from discreet.generative.run import Training
+
+        mechanism.check(log)
+        with Training(mechanism, log, seed).kept_beside(output) as kept:
+            if kept.found is not None:
+                kept.resume(self._resume(kept.found.booking, mechanism))
+                self.tell(f"resuming from {kept.path.name}, which is paid for")
+            else:
+                self.check(mechanism, seeded=seed is not None)
+                self.recognise(log)
+                kept.begin(*self._begin(mechanism, log))
+            model = replace(kept.train(show=show), ledger=self.use)
+            return Trained(model, kept.save(model, output))
+
+    def confirm(self, certificate: Certificate) -> None:
+        """Note that what was paid for is written."""
+
+    def _begin(self, mechanism: Generative, log: EventLog) -> tuple[Payment, dict[str, Any]]:
+        """Pay for a training; and what its checkpoint must say of that."""
+        from discreet.generative.checkpoint import Unpaid
+
+        return Unpaid(), self._account()
+
+    def _resume(self, noted: dict[str, Any], mechanism: Generative) -> Payment:
+        """The payment of a training that was begun earlier."""
+        from discreet.generative.checkpoint import Unpaid
+
+        self._check_account(noted)
+        return Unpaid()
+
+    def _check_account(self, noted: dict[str, Any]) -> None:
+        """Refuse what was begun on another account, or on none."""
+        if {key: noted.get(key) for key in self._account()} != self._account():
+            began = _words(noted.get("use"), noted.get("source"))
+            raise LedgerError(
+                f"this was begun {began} and is to be finished {_words(**self._account())}: give "
+                "the same ledger options as then"
+            )
+
+    def _account(self) -> dict[str, Any]:
+        return {"use": self.use}
+
+
+class LedgerBooking(Booking):
+    """A release or training on the budget of a source: spent before it is drawn, then noted."""
+
+    def __init__(self, ledger: Ledger, source: str, purpose: str, tell: Tell) -> None:
+        super().__init__("booked", tell)
+        self.ledger, self.source, self.purpose = ledger, source, purpose
+        self.paid: Paid | None = None
+
+    def check(self, mechanism: Mechanism, *, seeded: bool = False) -> None:
+        """Refuse on public parameters, before the data are read."""
+        promise = mechanism.guarantee()
+        self.ledger.check(self.source, replace(promise, randomness="seeded") if seeded else promise)
+
+    def recognise(self, log: EventLog) -> None:
+        """Tell if the log is known under another name."""
+        for warning in self.ledger.recognise(log, self.source):
+            self.tell(warning)
+
+    def release(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
+        """Spend, then draw."""
+        self.check(mechanism, seeded=seed is not None)
+        booked = self.ledger.release(mechanism, log, source=self.source, purpose=self.purpose)
+        self.paid = booked.paid
+        return booked.release
+
+    def confirm(self, certificate: Certificate) -> None:
+        """Note that it was written; the spend stands whether this succeeds or not."""
+        assert self.paid is not None
+        try:
+            self.ledger.confirm(self.paid, certificate)
+        except LedgerError as error:
+            self.tell(f"the release is written and paid for, but not noted as written: {error}")
+        account = self.ledger.account(self.source)
+        self.ledger.close()
+        self.tell(f"booked as entry {self.paid.entry} on {self.source}; {account.left()}")
+
+    def _begin(self, mechanism: Generative, log: EventLog) -> tuple[Payment, dict[str, Any]]:
+        run = self.ledger.begin(mechanism, log, source=self.source, purpose=self.purpose)
+        return self._paid(run), self._account() | run.paid.to_dict()
+
+    def _resume(self, noted: dict[str, Any], mechanism: Generative) -> Payment:
+        self._check_account(noted)
+        return self._paid(self.ledger.resume(noted, mechanism))
+
+    def _paid(self, run: PaidRun) -> PaidRun:
+        self.paid = run.paid
+        return run
+
+    def _account(self) -> dict[str, Any]:
+        return {"use": self.use, "source": self.source}
+
+
+def _words(use: str | None, source: str | None = None) -> str:
+    """How something is booked, for a message."""
+    if use == "booked":
+        return f"on the budget of {source}"
+    return "with --no-ledger" if use == "bypassed" else "without a ledger"

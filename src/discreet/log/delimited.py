@@ -1,0 +1,149 @@
+"""Reading CSV and its kin: every value as the text it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from discreet.log.errors import LogError, option
+from discreet.log.files import opened
+from discreet.log.source import Source, below_header
+
+_DELIMITERS = (",", ";", "\t", "|")
+_BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_SEPARATOR_LINE = re.compile(rb'\A(?:\xef\xbb\xbf)?"?sep=([^\r\n])"?(?=\r?\n)', re.IGNORECASE)
+
+
+def read_delimited(path: Path, delimiter: str | None = None, encoding: str | None = None) -> Source:
+    """A CSV file, every value as text: identifiers such as 007 stay what they are.
+
+    Fields are separated by `delimiter`, else by what Excel's first line `sep=` says, else by what
+    separates the header. The encoding is the one given, UTF-16 after its mark, or UTF-8.
+    """
+    with opened(path) as stream:
+        data = stream.read()
+    data = _as_utf8(data, encoding, path.name)
+    said = _SEPARATOR_LINE.match(data)
+    if said is not None:
+        data = data[said.end() :]
+    mark = delimiter or (said[1].decode("ascii", "replace") if said else _delimiter(data))
+    separators = _separators(data, mark, path.name)
+    try:
+        table = pl.read_csv(data, separator=mark, infer_schema=False, truncate_ragged_lines=False)
+    except (pl.exceptions.PolarsError, ValueError) as error:
+        _check_rows(data, mark, path.name)
+        reason = str(error).strip().partition("\n")[0]
+        raise LogError(f"{path.name} is not a readable CSV table: {reason}") from None
+    if table.width == 1 and delimiter is None:
+        raise LogError(
+            f"{path.name} has only one column, {table.columns[0]!r}: no comma, semicolon, tab or "
+            f"| separates its header; name the separator with {option('delimiter')}"
+        )
+    names = _header(data, mark)
+    if len(names) == len(set(names)) == table.width:
+        table.columns = names
+    if separators != (table.width - 1) * (table.height + 1):
+        _check_rows(data, mark, path.name)
+    return Source(path.name, table, below_header).without_blanks()
+
+
+def _as_utf8(data: bytes, encoding: str | None, name: str) -> bytes:
+    """The text of the file in UTF-8; refuse what is none, and say what it looks like."""
+    if not data.strip():
+        raise LogError(f"{name} is empty")
+    if data.startswith(b"PAR1"):
+        raise LogError(f"{name} is a Parquet file; give it the ending .parquet")
+    if encoding is None and data.startswith(_UTF16):
+        encoding = "utf-16"
+    try:
+        if encoding is None:
+            data.decode()
+        else:
+            data = data.decode(encoding).encode()
+    except LookupError:
+        raise LogError(
+            f"{name}: unknown encoding {encoding!r}, given as {option('encoding')}; usual ones are "
+            "utf-8, utf-16, latin-1 and windows-1252"
+        ) from None
+    except UnicodeError as error:
+        start = getattr(error, "start", 0)
+        raise LogError(
+            f"{name}, line {_line(data, start)}: not {(encoding or 'utf-8').upper()} "
+            f"(byte 0x{data[start]:02x}); save the file as UTF-8, or name its encoding, for "
+            f"example with {option('encoding', 'windows-1252')}"
+        ) from None
+    if data.removeprefix(_BOM).lstrip().startswith((b"<?xml", b"<log")):
+        raise LogError(f"{name} is XML; if it is an event log, give it the ending .xes")
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise LogError(f"{name}, line {_line(data, nul)}: a NUL byte; this is no CSV text")
+    return data
+
+
+def _line(data: bytes, position: int) -> int:
+    return data.count(b"\n", 0, position) + 1
+
+
+def _delimiter(data: bytes) -> str:
+    header = data.removeprefix(_BOM).lstrip(b"\r\n").partition(b"\n")[0].decode()
+    bare = "".join(header.split('"')[::2])
+    return max(_DELIMITERS, key=bare.count)
+
+
+def _header(data: bytes, mark: str) -> list[str]:
+    """The names of the columns, with doubled quotes made single, which Polars leaves double."""
+    lines = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline="")
+    try:
+        return next((row for row in csv.reader(lines, delimiter=mark) if row), [])
+    except csv.Error:
+        return []
+
+
+def _separators(data: bytes, mark: str, name: str) -> int:
+    """How many separators stand outside quotes.
+
+    Quotes that neither enclose a field nor are doubled within one are refused: readers differ in
+    what they mean, and some let them join lines of different cases.
+    """
+    if b'"' not in data:
+        return data.count(mark.encode())
+    begin = len(_BOM) if data.startswith(_BOM) else 0
+    text = np.frombuffer(data, dtype=np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    opening, closing = quotes[::2], quotes[1::2]
+    before = text[np.maximum(opening - 1, 0)]
+    after = text[np.minimum(closing + 1, len(text) - 1)]
+    opens = (opening == begin) | np.isin(before, [ord(mark), ord("\n"), ord('"')])
+    closes = (closing == len(text) - 1) | np.isin(after, [ord(c) for c in (mark, *'\r\n"')])
+    stray = [*opening[~opens][:1], *closing[~closes][:1], *opening[len(closing) :]]
+    if stray:
+        raise LogError(
+            f"{name}, line {_line(data, int(min(stray)))}: a quote inside a field, or one that is "
+            'not closed; put the whole field in quotes and double the quotes in it: "5"" pipe"'
+        )
+    marks = np.flatnonzero(text == ord(mark))
+    return int(np.count_nonzero(np.searchsorted(quotes, marks) % 2 == 0))
+
+
+def _check_rows(data: bytes, mark: str, name: str) -> None:
+    """Find the first row that has more or fewer fields than the header."""
+    text = io.StringIO(data.removeprefix(_BOM).decode(), newline="")
+    rows = csv.reader(text, delimiter=mark, strict=True)
+    width = 0
+    try:
+        for row in rows:
+            width = width or len(row)
+            if row and len(row) != width:
+                raise LogError(
+                    f"{name}, line {rows.line_num}: {len(row)} fields where the header has "
+                    f"{width}; quote fields that contain {mark!r}"
+                )
+    except csv.Error as error:
+        if "field limit" not in str(error):
+            raise LogError(f"{name}, line {rows.line_num}: {error}; check the quotes") from None

@@ -1,0 +1,62 @@
+"""Reading options kept in a file, so that the next export is read like the last."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from discreet.log.columns import WORDS
+from discreet.log.errors import LogError
+from discreet.log.events import EventLog
+from discreet.log.files import atomic_write, readable
+from discreet.log.reading import read_log
+from discreet.log.types import declared
+
+_KNOWN = frozenset(inspect.signature(read_log).parameters) - {"source", "engine", "allow_empty"}
+
+
+def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The options of `read_log` that a TOML file holds."""
+    path = Path(path)
+    try:
+        with readable(path):
+            found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LogError(f"{path.name} is not TOML: {error}") from None
+    for key, value in found.items():
+        if key not in _KNOWN:
+            raise LogError(
+                f"{path.name}: {key!r} is no option of reading; known are "
+                f"{', '.join(sorted(_KNOWN))}"
+            )
+        wanted = {"types": dict, "drop_incomplete": bool}.get(key, str)
+        if not isinstance(value, wanted):
+            raise LogError(f"{path.name}: {key} is {value!r}, not of the kind {wanted.__name__}")
+    return found
+
+
+def save_mapping(
+    path: str | os.PathLike[str], log: EventLog, options: Mapping[str, Any] | None = None
+) -> None:
+    """Keep how a log was read: the columns that were found, and the options that were given.
+
+    Standard names of columns need no entry. An existing file is left alone.
+    """
+    path = Path(path)
+    if path.exists():
+        raise LogError(f"{path} exists already; choose another name, or remove it first")
+    kept = {WORDS[role]: name for role, name in log.names.items() if name != role}
+    kept |= {key: value for key, value in (options or {}).items() if value is not None}
+    given: Mapping[str, str] | str = kept.pop("types", {})
+    types = declared(given) if isinstance(given, str) else given
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in kept.items()]
+    if types:
+        lines += ["", "[types]"]
+        lines += [f"{json.dumps(name)} = {json.dumps(kind)}" for name, kind in types.items()]
+    with atomic_write(path) as file:
+        file.write("\n".join([*lines, ""]).encode())

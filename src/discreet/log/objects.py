@@ -1,0 +1,84 @@
+"""Reading what is in memory: frames of Polars and pandas, Arrow tables, logs of PM4Py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import polars as pl
+
+from discreet.log.errors import LogError
+from discreet.log.source import Source, by_row
+
+_NAME = "the table"
+
+
+def read_object(source: Any) -> Source:
+    """A frame, an Arrow table or a log of PM4Py, known by their package without importing it."""
+    if isinstance(source, pl.LazyFrame):
+        source = source.collect()
+    if isinstance(source, pl.DataFrame):
+        return Source(_NAME, source, by_row)
+    kind = type(source)
+    match (kind.__module__.partition(".")[0], kind.__name__):
+        case ("pandas", "DataFrame"):
+            return _from_pandas(source)
+        case ("pyarrow", "Table" | "RecordBatch"):
+            table = pl.from_arrow(source)
+            assert isinstance(table, pl.DataFrame)
+            return Source(_NAME, table, by_row)
+        case ("pm4py", "EventLog" | "EventStream"):
+            return _from_pm4py(source, grouped=kind.__name__ == "EventLog")
+    raise LogError(
+        f"cannot read a log from {kind.__name__}; give a path, a Polars or pandas frame, an Arrow "
+        "table or a log of PM4Py"
+    )
+
+
+def _from_pandas(frame: Any) -> Source:
+    try:
+        frame = frame.rename(columns=str)
+        texts = [name for name, kind in frame.dtypes.items() if str(kind) == "object"]
+        table = pl.from_pandas(frame.drop(columns=texts))
+        found = (_as_texts(name, frame[name], frame[name].isna()) for name in texts)
+        table = table.with_columns(found).select(*frame.columns)
+    except LogError:
+        raise
+    except ImportError:
+        raise LogError(
+            "reading a pandas frame needs pyarrow; install it, or pass a Polars frame"
+        ) from None
+    except Exception as error:
+        raise LogError(f"the pandas frame cannot be converted: {error}") from None
+    return Source(_NAME, table, by_row)
+
+
+def _from_pm4py(log: Any, *, grouped: bool) -> Source:
+    """The events with the attributes of their trace; as in XES, their keys are not public."""
+    events = [_joined(trace, event) for trace in log for event in trace] if grouped else list(log)
+    keys = sorted({str(key) for event in events for key in event})
+    columns = []
+    for key in keys:
+        values = [event.get(key) for event in events]
+        columns.append(_as_texts(key, values, (value is None for value in values)))
+    return Source("the log", pl.DataFrame(columns), by_row, public_names=False)
+
+
+def _joined(trace: Any, event: Any) -> dict[str, Any]:
+    return {**dict(event), **{f"case:{key}": value for key, value in trace.attributes.items()}}
+
+
+def _as_texts(name: str, values: Iterable[Any], missing: Iterable[bool]) -> pl.Series:
+    """Objects as text, each by itself: a common type would depend on all of them."""
+    texts: list[str | None] = []
+    for row, (value, lacks) in enumerate(zip(values, missing, strict=True)):
+        if not lacks and not isinstance(value, str | int | float | Decimal | date | UUID):
+            raise LogError(
+                f"{by_row(row)}: the column {name!r} holds a {type(value).__name__}, which is no "
+                "plain value; convert or drop the column"
+            )
+        texts.append(None if lacks else str(value))
+    return pl.Series(name, texts, dtype=pl.String)

@@ -1,0 +1,292 @@
+"""What every mechanism must do, ours and others' alike, whatever it releases.
+
+It does not tell whether a proof is right; `discreet audit` looks for what a mechanism leaks. It
+tells whether the mechanism keeps to the rules that ledger, certificate, audits and faces rely on.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from discreet.certificate import Certificate
+from discreet.log.errors import LogError
+from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.parameters import ParameterError
+from discreet.privacy.steps import Gaussian, Laplace, SampledGaussian, Step
+from discreet.verification import check_certificate
+
+PERSON = "case:person"
+HOSTILE = ("<img src=x onerror=alert(1)>", "a\tb\nc", "🩺" * 40, " ", "../../etc/passwd")
+
+
+class ConformanceError(AssertionError):
+    """A mechanism does not do what all of them must do."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A mechanism under test and parameters with which it is quick."""
+
+    owner: type[Mechanism]
+    parameters: dict[str, Any]
+
+    def build(self, **changed: Any) -> Mechanism:
+        """The mechanism; labels of the test log as public alphabet where one is taken."""
+        given = dict(self.parameters)
+        if "alphabet" in self.owner.parameters():
+            given.setdefault("alphabet", LABELS)
+        return self.owner(**given | changed)
+
+    @cached_property
+    def usual(self) -> Mechanism:
+        """As it is asked for."""
+        return self.build()
+
+
+def _log(traces: dict[str, int], labels: dict[str, str] | None = None) -> EventLog:
+    """Cases with times, and a person behind every two of them."""
+    rows = []
+    number = 0
+    for trace, count in traces.items():
+        for _ in range(count):
+            for place, letter in enumerate(trace):
+                name = (labels or {}).get(letter, letter)
+                rows.append((f"c{number}", name, 3600 * (24 * number + place), f"p{number // 2}"))
+            number += 1
+    table = pl.DataFrame(rows, schema=[CASE, ACTIVITY, "second", PERSON], orient="row")
+    times = pl.from_epoch("second", time_unit="s").cast(pl.Datetime("us", "UTC")).alias(TIME)
+    return EventLog.from_table(table.with_columns(times).drop("second"), individual=PERSON)
+
+
+LABELS = ("a", "b", "c", "d")
+FEW = {"abcd": 30, "acbd": 16, "abd": 9, "ad": 3, "abbcd": 1}
+EMPTY = pl.DataFrame(
+    schema={
+        CASE: pl.String,
+        ACTIVITY: pl.String,
+        TIME: pl.Datetime("us", "UTC"),
+        PERSON: pl.String,
+    }
+)
+
+
+def _demand(holds: object, what: str) -> None:
+    if not holds:
+        raise ConformanceError(what)
+
+
+@contextmanager
+def _refusing(what: str, *kinds: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except kinds:
+        return
+    except Exception as error:
+        raise ConformanceError(f"{what}: raises {type(error).__name__}: {error}") from error
+    raise ConformanceError(f"{what}: is accepted")
+
+
+def declared(subject: Subject) -> None:
+    """Name, summary, origin and kind of artefact are stated, and every parameter explained."""
+    owner = subject.owner
+    for field in ("name", "summary", "paper", "returns"):
+        value = getattr(owner, field, None)
+        _demand(isinstance(value, str) and value.strip(), f"{field} must be a text")
+    _demand(owner.__doc__ and len(owner.__doc__) > 80, "the docstring must hold the proof")
+    for name, parameter in owner.parameters().items():
+        _demand(parameter.help.strip(), f"the parameter {name} has no help")
+    for wrong in (0.0, -1.0, float("nan"), float("inf"), "much"):
+        with _refusing(f"epsilon = {wrong!r}", ParameterError):
+            subject.build(epsilon=wrong)
+
+
+def composes(subject: Subject) -> None:
+    """What it promises follows from its steps, and none of them could be quieter."""
+    usual = subject.usual
+    promise, tree = usual.guarantee(), usual.spending
+    _demand(promise == subject.build().guarantee(), "the guarantee changes from call to call")
+    if not promise.proved:
+        return
+    _demand(tree is not None, "a proved mechanism must state its steps")
+    assert tree is not None
+    assert promise.holds is not None
+    spent = tree.spent
+    _demand(
+        spent.epsilon <= promise.holds.epsilon and spent.delta <= promise.holds.delta,
+        f"the steps cost {spent}, more than {promise.holds}",
+    )
+    for step in tree.walk():
+        _demand(step.name.strip() and step.rule.strip(), "a step has no name or no rule")
+    for leaf in tree.walk():
+        louder = _twice_as_dear(leaf)
+        if louder is not None:
+            changed = tree.mapped({leaf: louder}.get)
+            _demand(changed != tree, f"{leaf.name} is not in the tree it was found in")
+            _demand(
+                changed.spent != spent or _is_spare(tree, leaf),
+                f"the cost of the whole does not follow from {leaf.name}",
+            )
+
+
+def _twice_as_dear(step: Step) -> Step | None:
+    if isinstance(step, Laplace):
+        return replace(step, epsilon=2 * step.epsilon)
+    if isinstance(step, Gaussian):
+        return replace(step, concentrated=4 * step.concentrated)
+    if isinstance(step, SampledGaussian):
+        plan = step.plan
+        return replace(step, plan=replace(plan, noise_multiplier=plan.noise_multiplier / 2))
+    return None
+
+
+def _is_spare(tree: Step, leaf: Step) -> bool:
+    """Whether a leaf costs less than others of which a case pays for one only."""
+    from discreet.privacy.steps import OneOf, Reserved
+
+    return any(
+        isinstance(step, OneOf | Reserved) and any(below is leaf for below in step.walk())
+        for step in tree.walk()
+    )
+
+
+def budgeted(subject: Subject) -> None:
+    """A smaller budget gives another promise, and never a larger one."""
+    promises = [subject.build(epsilon=epsilon).guarantee() for epsilon in (2.0, 1.0, 0.5)]
+    for more, less in pairwise(promises):
+        if more.proved and more.holds and less.holds:
+            _demand(less.holds.epsilon <= more.holds.epsilon, "less epsilon promises less")
+
+
+def drawn(subject: Subject) -> None:
+    """A seed repeats a release and marks it; without one it is private if it is proved."""
+    log, usual = _log(FEW), subject.usual
+    first, again = (usual.release(log, insecure_seed=7) for _ in range(2))
+    _demand(_shown(first.artefact) == _shown(again.artefact), "a seed does not repeat a release")
+    _demand(not first.guarantee.private, "a seeded release is called private")
+    free = usual.release(log)
+    _demand(
+        free.guarantee.private == usual.guarantee().proved,
+        "a release is called private though it is not proved, or the reverse",
+    )
+
+
+def speaks_of_parameters_only(subject: Subject) -> None:
+    """Guarantee, notes and parameters of a release do not depend on the log."""
+    one, other = (
+        subject.usual.release(_log(traces)) for traces in (FEW, {"ab": 4, "dcba": 21, "c": 1})
+    )
+    for field in ("guarantee", "notes", "parameters", "mechanism"):
+        _demand(
+            getattr(one, field) == getattr(other, field), f"{field} of a release depend on the log"
+        )
+
+
+def checks_before_it_spends(subject: Subject) -> None:
+    """What the log lacks is said by `check`, which reads and draws nothing else."""
+    usual = subject.build(cases_per_individual=2)
+    nobody = replace(_log(FEW), individual=None)
+    with _refusing("individuals of a log that names none", LogError):
+        usual.check(nobody)
+    usual.check(_log(FEW))
+
+
+def individuals(subject: Subject) -> None:
+    """Per person the same budget is promised, and a release keeps to it."""
+    per_person = subject.build(cases_per_individual=2)
+    promise, alone = per_person.guarantee(), subject.usual.guarantee()
+    _demand(promise.unit == "individual", "the unit is not the individual")
+    _demand(promise.cases_per_individual == 2, "the bound on cases is not stated")
+    if alone.proved and promise.holds is not None:
+        target = per_person.target
+        _demand(
+            promise.holds.epsilon <= target.epsilon and promise.holds.delta <= target.delta,
+            f"a person is promised {promise.holds}, more than {target}",
+        )
+    released = per_person.release(_log(FEW))
+    _demand(released.guarantee.unit == "individual", "the release forgets the individual")
+
+
+def small_logs(subject: Subject) -> None:
+    """A log without cases, with one case, and with labels nobody expected: released or refused."""
+    names = dict(zip("abcd", HOSTILE, strict=False))
+    logs = {
+        "no case": EventLog.from_table(EMPTY, individual=PERSON),
+        "one case": _log({"abc": 1}),
+        "one event": _log({"a": 1}),
+        "unknown activities": _log(FEW, {"a": "x", "b": "y", "c": "z", "d": "w"}),
+        "hostile labels": _log(FEW, names),
+    }
+    for what, log in logs.items():
+        try:
+            subject.usual.check(log)
+        except (LogError, ParameterError):
+            continue
+        try:
+            subject.usual.release(log)
+        except Exception as error:
+            raise ConformanceError(
+                f"{what}: passes `check` and then raises {type(error).__name__}: {error}"
+            ) from error
+
+
+def certified(subject: Subject) -> None:
+    """The certificate reads back, and the guarantee in it follows from the parameters."""
+    released = subject.usual.release(_log(FEW))
+    text = released.certificate("0" * 64).to_json()
+    _demand(Certificate.from_json(text).to_json() == text, "the certificate does not read back")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"release{subject.owner.suffixes[0]}"
+        released.write(path)
+        _, findings = check_certificate(path)
+        for finding in findings:
+            _demand(finding.outcome != "fails", f"{finding.check}: {finding.detail}")
+
+
+def _shown(artefact: Any) -> Any:
+    """Something that is equal where two artefacts are."""
+    if isinstance(artefact, EventLog):
+        return artefact.table.to_dict(as_series=False)
+    to_dict = getattr(artefact, "to_dict", None)
+    return to_dict() if callable(to_dict) else artefact
+
+
+MECHANISM_CHECKS: dict[str, Callable[[Subject], None]] = {
+    check.__name__.replace("_", " "): check
+    for check in (
+        declared,
+        composes,
+        budgeted,
+        drawn,
+        speaks_of_parameters_only,
+        checks_before_it_spends,
+        individuals,
+        small_logs,
+        certified,
+    )
+}
+"""Each check by name, to be run one by one where a test runner shall tell them apart."""
+
+
+def check_mechanism(owner: type[Mechanism], *, only: str | None = None, **parameters: Any) -> None:
+    """Run the suite on a mechanism; raises ConformanceError with what fails, and why.
+
+    `parameters` are those it needs, or those with which it is quick; a public alphabet is given
+    where it takes one. `only` names one check of `MECHANISM_CHECKS`.
+    """
+    subject = Subject(owner, parameters)
+    for name, check in MECHANISM_CHECKS.items():
+        if only in (None, name):
+            try:
+                check(subject)
+            except ConformanceError as error:
+                raise ConformanceError(f"{owner.__name__}, {name}: {error}") from error
