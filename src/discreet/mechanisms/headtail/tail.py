@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail.candidates import Walker, enough, mixed, recombined
@@ -19,7 +20,7 @@ from discreet.mechanisms.headtail.pruning import pruned
 from discreet.mechanisms.headtail.spending import NO_HEAD
 from discreet.mechanisms.headtail.support import central
 from discreet.mechanisms.headtail.tables import Tables, found_activities, thinned
-from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, weighed, whole
+from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, weighed, whole
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step, noise_of
@@ -138,14 +139,27 @@ class Tail:
         votes = noisy_votes(hidden, ballot, noise, rng)
         counted = Estimate(float(votes.sum()), noise.deviation * math.sqrt(len(ballot)))
         total = max(about.combined(counted).value, 0.0)
-        near = nearest(candidates, ballot)
-        predicted = np.bincount(near, candidates.counts, len(ballot)).astype(np.float64)
         mass = np.zeros(len(support))
         mass[shown] = head.counts
-        mass[open_to_votes] += weighed(votes, predicted, float(noise.size), total)
+        mass[open_to_votes] += self._weights(votes, candidates, ballot, noise, total)
         counts = whole(mass)
         if not counts.any():
             counts[open_to_votes[int(np.argmax(votes))]] = 1
         present = np.flatnonzero(counts > 0)
         release = support.take(present, counts[present]).trimmed()
         return pruned(release, head) if self.clear_model else release
+
+    def _weights(
+        self,
+        votes: Integers,
+        candidates: Variants,
+        ballot: Variants,
+        noise: CountNoise,
+        total: float,
+    ) -> Floats:
+        """Weights of this total for noisy votes; for a clear model without the rarest sequences."""
+        if self.clear_model:
+            return onto_simplex(votes.astype(np.float64), total)
+        near = nearest(candidates, ballot)
+        predicted = np.bincount(near, candidates.counts, len(ballot)).astype(np.float64)
+        return weighed(votes, predicted, float(noise.size), total)
