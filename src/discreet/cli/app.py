@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import (
+    advise,
     audit,
     bench,
     budget,
@@ -62,6 +63,7 @@ def discreet(
 
       discreet sample hospital -o hospital.xes
       discreet inspect hospital.xes
+      discreet advise hospital.xes
       discreet release hospital.xes -o shared.xes --mechanism travas --epsilon 1 --delta 1e-6
       discreet certificate shared.xes
       discreet evaluate hospital.xes shared.xes
@@ -72,6 +74,7 @@ app.callback(help=taught(discreet))(discreet)
 for _command in (
     sample.sample,
     inspect.inspect,
+    advise.advise,
     release.release,
     train.train,
     generate.generate,

@@ -44,6 +44,14 @@ NoLedger = Annotated[
         rich_help_panel="The ledger",
     ),
 ]
+Epsilons = Annotated[
+    list[float] | None,
+    typer.Option("--epsilon", help="Try this budget; may be repeated. Smaller is more private."),
+]
+Delta = Annotated[
+    float,
+    typer.Option("--delta", help="Probability of an exception; keep it far below 1/cases."),
+]
 
 READING = {
     "mapping": "TOML file with options of this section, as `inspect --save-mapping` writes it",
@@ -96,7 +104,9 @@ def with_options(
         signature = inspect.signature(function, eval_str=True)
         kept = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
         wanted = parameters and (_called is None or function.__name__ in _called)
-        fresh = [*kept, *keywords, *(_parameter_keywords(trained) if wanted else ())]
+        further = [*keywords, *(_parameter_keywords(trained) if wanted else ())]
+        own = {parameter.name for parameter in kept}
+        fresh = [*kept, *(keyword for keyword in further if keyword.name not in own)]
         function.__signature__ = signature.replace(parameters=fresh)  # type: ignore[attr-defined]
         function.__annotations__ = {p.name: p.annotation for p in fresh}
         return function
@@ -174,6 +184,11 @@ def read(path: Path, values: dict[str, Any]) -> EventLog:
             f"missing: cases: {log.left_out.cases:,}, events: {log.left_out.events:,}"
         )
     return log
+
+
+def more_time(seconds: float) -> str:
+    """How to go on where time was short."""
+    return f"Time was short: --seconds {4 * seconds:.0f} would show more."
 
 
 def _keyword(name: str, kind: Any, *, help: str, panel: str) -> inspect.Parameter:

@@ -12,6 +12,9 @@ from discreet.mechanisms.parameters import ParameterError
 
 GROUP = "discreet.mechanisms"
 
+DEFAULT_MECHANISM = "headtail"
+"""The one that is taken where none is named."""
+
 
 @lru_cache(maxsize=1)
 def _entries() -> dict[str, EntryPoint]:

@@ -74,7 +74,7 @@ def _read(path: Path) -> Subject:
     from discreet.models.document import TreeDocument
 
     if path.suffix.lower() != ".json":
-        return subject_of(read_log(path))
+        return subject_of(read_log(path, allow_empty=True))
     with opened(path) as stream:
         text = stream.read().decode("utf-8", errors="replace")
     try:
