@@ -17,7 +17,10 @@ from discreet.log.files import atomic_write, readable
 from discreet.log.reading import read_log
 from discreet.log.types import declared
 
-_KNOWN = frozenset(inspect.signature(read_log).parameters) - {"source", "engine", "allow_empty"}
+
+def reading_options() -> frozenset[str]:
+    """The options of `read_log` that say how a log is written."""
+    return frozenset(inspect.signature(read_log).parameters) - {"source", "engine", "allow_empty"}
 
 
 def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -28,11 +31,12 @@ def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
             found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LogError(f"{path.name} is not TOML: {error}") from None
+    known = reading_options()
     for key, value in found.items():
-        if key not in _KNOWN:
+        if key not in known:
             raise LogError(
                 f"{path.name}: {key!r} is no option of reading; known are "
-                f"{', '.join(sorted(_KNOWN))}"
+                f"{', '.join(sorted(known))}"
             )
         wanted = {"types": dict, "drop_incomplete": bool}.get(key, str)
         if not isinstance(value, wanted):

@@ -236,10 +236,12 @@ class Evaluator:
             quality = model.model_of(to_pm4py(subject.tree)).quality(self.variants)
         elif subject.variants is not None and len(subject.variants):
             quality = model.discover(subject.variants).quality(self.variants)
-        elif subject.empty:
+        elif subject.variants is not None:
             notes.append("an empty release has no model: its quality counts as 0")
             quality = None
         else:
+            if subject.empty:
+                notes.append("no tree was released")
             return []
         own = self.own_quality if reference else None
         return [
