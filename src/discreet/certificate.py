@@ -21,7 +21,8 @@ LedgerUse = Literal["none", "booked", "bypassed"]
 """Whether the release was booked against a cap, or the ledger passed over by choice."""
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """What a release is made with."""
     return {"discreet": __version__, "python": platform.python_version()}
 
 
@@ -36,7 +37,7 @@ class Certificate:
     artificial_times: bool
     notes: tuple[str, ...] = ()
     ledger: LedgerUse = "none"
-    versions: dict[str, str] = field(default_factory=_versions)
+    versions: dict[str, str] = field(default_factory=versions)
     content_sha256: str | None = None
     seal_sha256: str = field(init=False, default="")
     """A digest of everything above, so that no line of it is changed unnoticed."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from discreet.certificate import Certificate, LedgerUse, certificate_path
+from discreet.certificate import Certificate, LedgerUse, certificate_path, versions
 from discreet.log.files import LOG_SUFFIXES
 from discreet.log.variants import Variants
 from discreet.privacy.guarantee import Guarantee
@@ -73,6 +73,8 @@ class Release:
     notes: tuple[str, ...] = ()
     seed: int | None = field(default=None, repr=False)
     ledger: LedgerUse = "none"
+    provider: dict[str, str] = field(default_factory=dict)
+    """The package of the mechanism and its version, where it is not this one."""
 
     def log(self) -> EventLog:
         """The release as an event log: fresh case ids in random order.
@@ -113,6 +115,7 @@ class Release:
             artificial_times=isinstance(self.artefact, Variants),
             notes=self.notes,
             ledger=self.ledger,
+            versions=versions() | self.provider,
             content_sha256=content_sha256,
         )
 

@@ -8,6 +8,13 @@ import sys
 
 def main() -> None:
     """Run the command line. Bad input ends with one clear message and exit code 2."""
+    from discreet.cli.console import plain_warnings
+
+    with plain_warnings():
+        _main()
+
+
+def _main() -> None:
     from discreet.certificate import CertificateError
     from discreet.cli.options import only_for
 

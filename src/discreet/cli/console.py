@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,18 @@ err = Console(stderr=True, highlight=False)
 def complain(error: object) -> None:
     """Print an error in one line of plain words."""
     err.print(Text.assemble(("error: ", "bold red"), str(error)))
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Print warnings in one line of plain words, without the place in the code."""
+
+    def show(message: object, *_: object, **__: object) -> None:
+        err.print(Text.assemble(("warning: ", "bold yellow"), str(message)))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def print_json(values: Any) -> None:

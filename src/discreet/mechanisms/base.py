@@ -56,7 +56,7 @@ class Mechanism(ABC):
     """Its name on the command line."""
     summary: ClassVar[str]
     """One line: what it does."""
-    paper: ClassVar[str]
+    paper: ClassVar[str] = "unpublished"
     """Where it was published."""
     returns: ClassVar[str]
     """What kind of artefact comes out."""
@@ -184,6 +184,8 @@ class Mechanism(ABC):
 
     def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
+        from discreet.mechanisms.registry import provider_of
+
         source = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
         promise = self.promise(log)
         self.check(log)
@@ -198,6 +200,7 @@ class Mechanism(ABC):
             parameters=self.settings,
             notes=self._notes(),
             seed=insecure_seed,
+            provider=provider_of(type(self)),
         )
 
     def advice(self, log: EventLog) -> list[str]:
