@@ -39,6 +39,8 @@ class Certificate:
     ledger: LedgerUse = "none"
     versions: dict[str, str] = field(default_factory=versions)
     content_sha256: str | None = None
+    columns: dict[str, str] = field(default_factory=dict)
+    """What CSV and Parquet files of the release call columns, where not by their standard name."""
     seal_sha256: str = field(init=False, default="")
     """A digest of everything above, so that no line of it is changed unnoticed."""
 
@@ -52,6 +54,8 @@ class Certificate:
 
     def _sealed(self) -> str:
         values = {key: value for key, value in asdict(self).items() if key != "seal_sha256"}
+        if not self.columns:  # as certificates were sealed before there were names
+            del values["columns"]
         text = json.dumps(values, ensure_ascii=False, sort_keys=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -149,6 +153,24 @@ def certificate_path(path: Path) -> Path:
     return path.with_name(path.name + ".certificate.json")
 
 
+def reading_of(path: Path) -> dict[str, Any]:
+    """The options with which a released CSV or Parquet file is read, by the names it was given."""
+    from discreet.log.columns import WORDS
+    from discreet.log.tables import metadata_of
+
+    text = None
+    if certificate_path(path).is_file():
+        text = certificate_path(path).read_text(encoding="utf-8", errors="replace")
+    elif path.name.lower().endswith(".parquet"):
+        text = metadata_of(path).get("dp:certificate")
+    if text is None or path.name.lower().endswith((".xes", ".xes.gz")):
+        return {}
+    columns = Certificate.from_json(text).columns
+    found: dict[str, Any] = {WORDS[r]: name for r, name in columns.items() if r in WORDS}
+    of_cases = [name for role, name in columns.items() if role not in WORDS]
+    return found | ({"case_attributes": of_cases} if of_cases else {})
+
+
 def read_certificate(path: str | Path) -> Certificate:
     """The certificate inside a released file, or else the one beside it."""
     return check_certificate(path)[0]
@@ -217,7 +239,7 @@ def _inside(path: Path) -> tuple[Certificate | None, str]:
         return model_certificate(path)
     if not path.name.lower().endswith(LOG_SUFFIXES):
         return None, _digest(path)
-    log = read_log(path, allow_empty=True)
+    log = read_log(path, allow_empty=True, **reading_of(path))
     text = log.attributes.get("dp:certificate")
     inside = Certificate.from_json(text) if isinstance(text, str) else None
     return inside, content_digest(log)

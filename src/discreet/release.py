@@ -14,7 +14,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
 
 if TYPE_CHECKING:
-    from discreet.log.events import EventLog
+    from discreet.log.events import Classifier, EventLog
 
 
 @runtime_checkable
@@ -75,6 +75,9 @@ class Release:
     ledger: LedgerUse = "none"
     provider: dict[str, str] = field(default_factory=dict)
     """The package of the mechanism and its version, where it is not this one."""
+    columns: dict[str, str] = field(default_factory=dict)
+    """What the file of the log called its columns, where that is not their standard name."""
+    classifier: Classifier = "activity"
 
     def log(self) -> EventLog:
         """The release as an event log: fresh case ids in random order.
@@ -83,14 +86,16 @@ class Release:
         """
         from discreet.log.events import EventLog
         from discreet.log.expand import expand
+        from discreet.log.layout import laid_out
 
         if isinstance(self.artefact, EventLog):
-            return self.artefact
+            return laid_out(self.artefact, self.columns, self.classifier)
         if not isinstance(self.artefact, Variants):
             raise TypeError(f"a {self.artefact.kind} is not a log; write it or use .artefact")
         source = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
         cases = self.artefact.cases
-        return expand(self.artefact, source.permutation(cases), fresh_names(cases, source))
+        log = expand(self.artefact, source.permutation(cases), fresh_names(cases, source))
+        return laid_out(log, self.columns, self.classifier)
 
     def describe(self) -> str:
         """What was released, in a few words."""
@@ -116,6 +121,7 @@ class Release:
             notes=self.notes,
             ledger=self.ledger,
             versions=versions() | self.provider,
+            columns={} if isinstance(self.artefact, Document) else self.columns,
             content_sha256=content_sha256,
         )
 

@@ -61,6 +61,7 @@ READING = {
     "lifecycle": "column of the lifecycle transition",
     "individual": "column that names the person a case belongs to",
     "classifier": "what counts as an activity: activity, or activity+lifecycle",
+    "case_attributes": "columns that say something of a whole case, as in age,sex",
     "timezone": "zone of times that carry no offset, as in Europe/Amsterdam; default UTC",
     "timestamp_format": "day-first, month-first, a format such as '%d/%m/%Y %H:%M', or seconds, "
     "milliseconds or microseconds since 1970",

@@ -39,7 +39,8 @@ def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
                 f"{', '.join(sorted(known))}"
             )
         wanted = {"types": dict, "drop_incomplete": bool}.get(key, str)
-        if not isinstance(value, wanted):
+        listed = key == "case_attributes" and isinstance(value, list)
+        if not (listed or isinstance(value, wanted)):
             raise LogError(f"{path.name}: {key} is {value!r}, not of the kind {wanted.__name__}")
     return found
 
@@ -54,7 +55,7 @@ def save_mapping(
     path = Path(path)
     if path.exists():
         raise LogError(f"{path} exists already; choose another name, or remove it first")
-    kept = {WORDS[role]: name for role, name in log.names.items() if name != role}
+    kept = {WORDS[role]: name for role, name in log.names.items() if name != role and role in WORDS}
     kept |= {key: value for key, value in (options or {}).items() if value is not None}
     given: Mapping[str, str] | str = kept.pop("types", {})
     types = declared(given) if isinstance(given, str) else given

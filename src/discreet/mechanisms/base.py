@@ -201,6 +201,8 @@ class Mechanism(ABC):
             notes=self._notes(),
             seed=insecure_seed,
             provider=provider_of(type(self)),
+            columns={role: name for role, name in log.names.items() if name != role},
+            classifier=log.classifier,
         )
 
     def advice(self, log: EventLog) -> list[str]:

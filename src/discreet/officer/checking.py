@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import discreet
-from discreet.certificate import Certificate, Finding, follows_from_parameters
+from discreet.certificate import (
+    Certificate,
+    Finding,
+    check_certificate,
+    follows_from_parameters,
+)
 from discreet.log.files import readable
 
 if TYPE_CHECKING:
@@ -30,11 +34,9 @@ class Entry:
 
 def checked(path: Path) -> tuple[Certificate, list[Finding]]:
     """The certificate of a released file, or one that came alone, and how its checks came out."""
-    if not path.name.endswith(SUFFIX):
-        return discreet.check_certificate(path)
     released = path.with_name(path.name.removesuffix(SUFFIX))
-    if released.is_file():
-        return discreet.check_certificate(released)
+    if released == path or released.is_file():
+        return check_certificate(released)
     with readable(path):
         text = path.read_text(encoding="utf-8", errors="replace")
     certificate = Certificate.from_json(text)
