@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,7 +17,12 @@ from discreet.mechanisms.registry import mechanism
 from discreet.utility.subject import subject_of
 
 HEAD = "Fall;Tätigkeit;Status;Wann;Alter;Station\n"
-GERMAN = {"case": "Fall", "activity": "Tätigkeit", "lifecycle": "Status", "timestamp": "Wann"}
+GERMAN: dict[str, Any] = {
+    "case": "Fall",
+    "activity": "Tätigkeit",
+    "lifecycle": "Status",
+    "timestamp": "Wann",
+}
 
 
 @pytest.fixture
