@@ -84,7 +84,7 @@ def advise(
 
     With --private one release is paid for and written, the stand-in, and the advice reads that.
     Choosing by it is covered: together with a later release it costs the sum of both. The
-    stand-in lacks rare behaviour, so the figures are rougher and rather too good.
+    stand-in lacks rare behaviour, so the figures come out too good.
 
     [bold]Examples[/bold]
 
@@ -155,8 +155,8 @@ def _stand_in(
         )
     return (
         f"These figures are about {target.name}, a release of ε = {spend:g} that was paid for, not "
-        "about the raw log: a choice by them is covered. It lacks rare behaviour, so they are "
-        "rougher, and rather too good."
+        "about the raw log: a choice by them is covered. It lacks rare behaviour, so they come "
+        "out too good, and mechanisms that differ in what they make of it look alike."
     )
 
 
