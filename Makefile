@@ -23,18 +23,19 @@ $(VENV)/.developing: pyproject.toml constraints.txt | $(BIN)/python
 
 demo: $(VENV)/.installed ## Install, make a sample log, release it, show the guarantee
 	@mkdir -p $(DEMO)
-	$(BIN)/discreet sample hospital --cases 10000 --seed 1 -o $(DEMO)/hospital.xes
+	$(BIN)/discreet sample hospital --cases 10000 --seed 1 -o $(DEMO)/hospital.xes --force
 	$(BIN)/discreet inspect $(DEMO)/hospital.xes
-	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --mechanism travas --epsilon 1 --delta 1e-6
+	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --force --mechanism travas --epsilon 1 --delta 1e-6
 	$(BIN)/discreet certificate $(DEMO)/shared.xes
 
 test: $(VENV)/.developing lint postgres ## Install what tests need, check the code, run all tests
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-lint: $(VENV)/.developing ## Check style (ruff) and types (mypy, strict)
+lint: $(VENV)/.developing ## Check style (ruff), types (mypy, strict) and layers (import-linter)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 
 format: $(VENV)/.developing ## Put the code into the project's style
 	$(BIN)/ruff check --fix

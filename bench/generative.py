@@ -16,16 +16,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from discreet.dpsgd.sgd import PrivateSteps, fresh_weights
 from discreet.log.reading import read_log
 from discreet.mechanisms.ddpm import DDPM
 from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, columns_of, time_features
-from discreet.mechanisms.ddpm.mechanism import TIME_FEATURES, layer_sizes
+from discreet.mechanisms.ddpm.sizes import TIME_FEATURES, layer_sizes
 from discreet.mechanisms.ddpm.training import published_steps
-from discreet.mechanisms.parts.dictionary import Dictionary
+from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
-from discreet.training.sgd import PrivateSteps, fresh_weights
 
 RATES = (Fraction(1, 4), Fraction(1, 16), Fraction(1, 2))
 NOISE = 2.0

@@ -17,7 +17,7 @@ from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parts.rules import KINDS, Rules
+from discreet.mechanisms.blocks.rules import KINDS, Rules
 from discreet.mechanisms.registry import mechanism
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))

@@ -16,6 +16,8 @@ from time import process_time
 import numpy as np
 import torch
 
+from discreet.dpsgd.clipping import exact_sum
+from discreet.dpsgd.sgd import fresh_weights, plain
 from discreet.log.reading import read_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.sequence import Sequence
@@ -24,8 +26,6 @@ from discreet.mechanisms.sequence.reading import seen_through
 from discreet.mechanisms.sequence.sizes import WIDTH, layer_sizes
 from discreet.mechanisms.sequence.training import Cases, case_factors
 from discreet.privacy.randomness import Randomness
-from discreet.training.clipping import exact_sum
-from discreet.training.sgd import fresh_weights, plain
 
 FOLDER = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 LOGS = ("Sepsis", "CoSeLoG_receipt", "BPIC2013_incidents", "RoadTrafficFines")

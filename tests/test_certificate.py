@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
 
-from discreet.certificate import (
-    Certificate,
-    CertificateError,
-    certificate_path,
-    check_certificate,
-    read_certificate,
-)
+from discreet.certificate import Certificate, CertificateError, certificate_path
 from discreet.log.errors import LogError
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.travas import TraVaS
+from discreet.verification import check_certificate, read_certificate
 
 
 @pytest.fixture
@@ -102,3 +98,37 @@ def test_a_plain_log_has_no_certificate(tmp_path: Path) -> None:
 def test_broken_certificates_are_one_clear_error(text: str) -> None:
     with pytest.raises(CertificateError, match="not a certificate"):
         Certificate.from_json(text)
+
+
+def test_a_certificate_of_an_earlier_version_reads_and_is_intact() -> None:
+    """Written before steps had rules and guarantees named columns; sealed over what it said."""
+    budget = {"epsilon": 1.0, "delta": 1e-06}
+    said = {
+        "artefact": "variants",
+        "artificial_times": True,
+        "content_sha256": None,
+        "guarantee": {
+            "cases_per_individual": None,
+            "claimed": budget,
+            "composition": "one step",
+            "conditions": [],
+            "holds": budget,
+            "neighbours": "add-remove",
+            "parts": [{"name": "variants", "rho": None, **budget}],
+            "randomness": "operating system",
+            "reason": "It holds.",
+            "status": "proved",
+            "unit": "case",
+        },
+        "ledger": "none",
+        "mechanism": "travas",
+        "notes": [],
+        "parameters": {"epsilon": 1.0},
+        "versions": {"discreet": "0.1.0", "python": "3.11.7"},
+    }
+    seal = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    text = json.dumps(said | {"format": "discreet certificate 1", "seal_sha256": seal})
+    old = Certificate.from_json(text)
+    assert old.intact
+    assert old.guarantee.parts[0].rule == ""
+    assert not Certificate.from_json(text.replace("It holds", "It held")).intact

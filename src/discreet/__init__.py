@@ -9,52 +9,84 @@
 Names are loaded when first used, so that importing the package is cheap.
 """
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-from discreet._version import __version__
+from discreet._version import __version__ as __version__
 
-_HOMES = {
-    "Budget": "discreet.privacy.guarantee",
-    "Certificate": "discreet.certificate",
-    "CertificateError": "discreet.certificate",
-    "Evaluation": "discreet.utility.evaluation",
-    "EventLog": "discreet.log.events",
-    "Follows": "discreet.log.follows",
-    "Guarantee": "discreet.privacy.guarantee",
-    "Ledger": "discreet.ledger.ledger",
-    "LedgerError": "discreet.ledger.errors",
-    "LogError": "discreet.log.errors",
-    "Mechanism": "discreet.mechanisms.base",
-    "ParameterError": "discreet.mechanisms.parameters",
-    "Randomness": "discreet.privacy.randomness",
-    "Release": "discreet.release",
-    "TrainedModel": "discreet.training.model",
-    "Variants": "discreet.log.variants",
-    "audit": "discreet.audits",
-    "check_certificate": "discreet.certificate",
-    "evaluate": "discreet.utility.evaluation",
-    "load_model": "discreet.training.model",
-    "mechanism": "discreet.mechanisms.registry",
-    "mechanism_names": "discreet.mechanisms.registry",
-    "read_certificate": "discreet.certificate",
-    "read_log": "discreet.log.reading",
-    "relative_log_similarity": "discreet.distances.similarity",
-    "sample_log": "discreet.log.samples",
-    "train": "discreet.training.run",
-    "write_log": "discreet.log.writing",
-}
+if TYPE_CHECKING:
+    from discreet.audits import audit as audit
+    from discreet.certificate import Certificate as Certificate
+    from discreet.certificate import CertificateError as CertificateError
+    from discreet.distances.similarity import relative_log_similarity as relative_log_similarity
+    from discreet.errors import DiscreetError as DiscreetError
+    from discreet.generative.model import TrainedModel as TrainedModel
+    from discreet.generative.model import load_model as load_model
+    from discreet.generative.run import train as train
+    from discreet.ledger.errors import LedgerError as LedgerError
+    from discreet.ledger.ledger import Ledger as Ledger
+    from discreet.log.errors import LogError as LogError
+    from discreet.log.events import EventLog as EventLog
+    from discreet.log.follows import Follows as Follows
+    from discreet.log.reading import read_log as read_log
+    from discreet.log.samples import sample_log as sample_log
+    from discreet.log.variants import Variants as Variants
+    from discreet.log.writing import write_log as write_log
+    from discreet.mechanisms.base import Mechanism as Mechanism
+    from discreet.mechanisms.parameters import ParameterError as ParameterError
+    from discreet.mechanisms.registry import mechanism as mechanism
+    from discreet.mechanisms.registry import mechanism_names as mechanism_names
+    from discreet.models.document import TreeDocument as TreeDocument
+    from discreet.models.tree import Tree as Tree
+    from discreet.privacy.guarantee import Budget as Budget
+    from discreet.privacy.guarantee import Guarantee as Guarantee
+    from discreet.privacy.randomness import Randomness as Randomness
+    from discreet.releases import Release as Release
+    from discreet.shortcuts import release as release
+    from discreet.utility.evaluation import Evaluation as Evaluation
+    from discreet.utility.evaluation import evaluate as evaluate
+    from discreet.verification import check_certificate as check_certificate
+    from discreet.verification import read_certificate as read_certificate
+else:
+    from importlib import import_module
 
-__all__ = ["__version__", *_HOMES]
+    _HOMES = {
+        "audits": ("audit",),
+        "certificate": ("Certificate", "CertificateError"),
+        "distances.similarity": ("relative_log_similarity",),
+        "errors": ("DiscreetError",),
+        "ledger.errors": ("LedgerError",),
+        "ledger.ledger": ("Ledger",),
+        "log.errors": ("LogError",),
+        "log.events": ("EventLog",),
+        "log.follows": ("Follows",),
+        "log.reading": ("read_log",),
+        "log.samples": ("sample_log",),
+        "log.variants": ("Variants",),
+        "log.writing": ("write_log",),
+        "mechanisms.base": ("Mechanism",),
+        "mechanisms.parameters": ("ParameterError",),
+        "mechanisms.registry": ("mechanism", "mechanism_names"),
+        "models.document": ("TreeDocument",),
+        "models.tree": ("Tree",),
+        "privacy.guarantee": ("Budget", "Guarantee"),
+        "privacy.randomness": ("Randomness",),
+        "releases": ("Release",),
+        "shortcuts": ("release",),
+        "generative.model": ("TrainedModel", "load_model"),
+        "generative.run": ("train",),
+        "utility.evaluation": ("Evaluation", "evaluate"),
+        "verification": ("check_certificate", "read_certificate"),
+    }
+    _MODULES = {name: f"discreet.{home}" for home, names in _HOMES.items() for name in names}
 
+    __all__ = ["__version__", *sorted(_MODULES)]
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+        value = getattr(import_module(_MODULES[name]), name)
+        globals()[name] = value
+        return value
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    def __dir__() -> list[str]:
+        return list(__all__)

@@ -1,4 +1,4 @@
-"""Training as a steward runs it: paid once, stopped and gone on with, refused when it should be."""
+"""Training as a steward runs it: paid once, stopped and resumed, refused when it should be."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.generative.checkpoint import Checkpoint, Progress, checkpoint_path
 from discreet.ledger import Ledger
-from discreet.training.checkpoint import Checkpoint, Progress, checkpoint_path
 from tests.cli.conftest import Desk
 
 pytest.importorskip("torch", reason="the extra generative is missing")
@@ -149,7 +149,7 @@ def test_a_copied_checkpoint_gives_no_second_model(desk: Desk) -> None:
     desk.run(*TRAIN, *booked)
     for name in copies:
         said = desk.refused("train", "log.csv", "-o", name, *SMALL, *booked)
-        assert "gone on elsewhere" in said
+        assert "continued elsewhere" in said
         assert "loss" not in said
         assert not (desk.folder / name).exists()
     assert spends() == 1
@@ -163,7 +163,7 @@ def test_a_copy_overtakes_and_the_original_is_refused(desk: Desk) -> None:
     copy = "copy.discreet"
     shutil.copy(checkpoint_path(desk.folder / MODEL), checkpoint_path(desk.folder / copy))
     desk.run("train", "log.csv", "-o", copy, *SMALL, *booked)
-    assert "gone on elsewhere" in desk.refused(*TRAIN, *booked)
+    assert "continued elsewhere" in desk.refused(*TRAIN, *booked)
     assert not (desk.folder / MODEL).exists()
 
 
@@ -182,7 +182,7 @@ def test_a_model_lost_while_it_was_written_is_written_again_for_nothing(desk: De
     desk.run("budget", "set", "town", "--epsilon", "1", "--delta", "1e-5")
     booked = ("--source", "town", "--epsilon", "1")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.training.model.TrainedModel.save", _crash)
+        patch.setattr("discreet.generative.model.TrainedModel.save", _crash)
         with pytest.raises(MemoryError):
             desk.run(*TRAIN, *booked)
     assert not (desk.folder / MODEL).exists()

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import discreet
+from discreet.generative.checkpoint import CheckpointError, Progress, StoppedError, checkpoint_path
+from discreet.generative.run import Show, Training
 from discreet.ledger import Ledger, LedgerError, booking_for
 from discreet.mechanisms.sequence import Sequence
 from discreet.privacy.guarantee import Budget
-from discreet.training.checkpoint import CheckpointError, Progress, StoppedError, checkpoint_path
-from discreet.training.run import Training
 
 LOG = discreet.sample_log("hospital", cases=40, seed=1)
 STEPS = 3
@@ -30,7 +30,7 @@ def small() -> Sequence:
     return Sequence(max_length=4, steps=STEPS, alphabet="from-log")
 
 
-def stop_at(step: int) -> discreet.training.run.Show:
+def stop_at(step: int) -> Show:
     def show(progress: Progress) -> None:
         if progress.done == step:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -97,7 +97,7 @@ def test_copies_that_run_at_the_same_time_write_one_model(place: Path, tmp_path:
             checkpoint_path(second).write_bytes(content)
             booking_for("town", where=place).train(small(), LOG, second)
 
-    with pytest.raises(LedgerError, match="gone on elsewhere"):
+    with pytest.raises(LedgerError, match="continued elsewhere"):
         booking_for("town", where=place).train(small(), LOG, first, show=overtaken)
     assert all(loss != loss for loss in shown), "no loss of a step that nobody may keep"
     assert second.exists()

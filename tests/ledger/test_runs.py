@@ -59,7 +59,7 @@ def test_a_copy_cannot_go_on_after_the_original_has(town: Ledger) -> None:
     run.kept(first, "a")
     copy = again(town, run)
     run.kept("a", "b")
-    with pytest.raises(RefusedError, match="gone on elsewhere"):
+    with pytest.raises(RefusedError, match="continued elsewhere"):
         copy.resumed(first, "a")
     run.finished("b", "model")
     refused: tuple[Callable[[], object], ...] = (
@@ -68,7 +68,7 @@ def test_a_copy_cannot_go_on_after_the_original_has(town: Ledger) -> None:
         lambda: copy.finished("a", "other"),
     )
     for act in refused:
-        with pytest.raises(RefusedError, match="gone on elsewhere"):
+        with pytest.raises(RefusedError, match="continued elsewhere"):
             act()
 
 

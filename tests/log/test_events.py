@@ -32,7 +32,7 @@ def test_order_is_case_then_time_then_position() -> None:
     assert log.frame[ACTIVITY].to_list() == ["d", "c", "a", "b", "a"]
     assert log.variants.to_dict() == {("d", "c", "a"): 1, ("b", "a"): 1}
     assert (log.cases, log.events, log.has_times) == (2, 5, True)
-    assert repr(log) == "EventLog(2 cases, 5 events)"
+    assert repr(log) == "EventLog(2 cases, 5 events, 4 activities)"
 
 
 def test_without_times_the_position_counts() -> None:

@@ -15,7 +15,7 @@ from discreet.log.errors import LogError
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.release import Document, render
+from discreet.releases import Document, render
 
 LOGS = st.dictionaries(
     st.lists(st.sampled_from("abcd"), min_size=1, max_size=6).map(tuple),

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from discreet.certificate import check_certificate
 from discreet.log.errors import LogError
 from discreet.log.mapping import load_mapping, save_mapping
 from discreet.log.reading import read_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.registry import mechanism
 from discreet.utility.subject import subject_of
+from discreet.verification import check_certificate
 
 HEAD = "Fall;Tätigkeit;Status;Wann;Alter;Station\n"
 GERMAN: dict[str, Any] = {

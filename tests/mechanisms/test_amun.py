@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.certificate import check_certificate
 from discreet.ledger import Ledger
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
@@ -34,14 +33,15 @@ from discreet.mechanisms.amun.spending import (
     spending,
 )
 from discreet.mechanisms.amun.starts import DEPTH, Halving, Starts, cost
-from discreet.mechanisms.amun.strict import _relations, _steps
+from discreet.mechanisms.amun.strict import relations_of, steps_of
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
-from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import OptimalSelection
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Selecting, Sequential
+from discreet.verification import check_certificate
+from tests.composition import basic
 from tests.mechanisms.test_amun_published import log_of, variant_set
 
 HOSPITAL = sample_log("hospital", cases=3000, seed=1)
@@ -189,7 +189,7 @@ def test_start_times_outside_the_public_stretch_count_at_its_edge() -> None:
     assert (drawn // HOUR % 24 == 9).mean() > 0.9
 
 
-def test_with_nothing_learnt_starts_still_lie_in_the_public_stretch() -> None:
+def test_with_nothing_learned_starts_still_lie_in_the_public_stretch() -> None:
     steps = spending(Budget(0.001, 0.1), 0.5, (), 0.1)
     drawn = Starts.learn(np.array([0]), steps, Randomness.seeded(0)).draw(100, Randomness.seeded(1))
     assert ((drawn >= MONDAY) & (drawn < MONDAY + (1 << DEPTH) * WEEK)).all()
@@ -212,7 +212,7 @@ def test_a_case_weighs_at_most_one_in_every_histogram(
     tables = []
     for table in (base, pl.concat([base, added])):
         log = EventLog.from_table(table)
-        steps = _steps(log, microseconds(log), released, _relations(released))
+        steps = steps_of(log, microseconds(log), released, relations_of(released))
         into = np.append(steps.targets, -1)[steps.relation]
         tables.append(
             (
@@ -228,7 +228,7 @@ def test_a_case_weighs_at_most_one_in_every_histogram(
 def test_only_relations_of_released_variants_are_asked_for() -> None:
     log = log_of(["ab"] * 3 + ["ac", "xyz"])
     released = log.variants.take(np.flatnonzero(log.variants.counts == 3)).trimmed()
-    steps = _steps(log, microseconds(log), released, _relations(released))
+    steps = steps_of(log, microseconds(log), released, relations_of(released))
     assert len(steps.targets) == 1
     assert sorted(steps.relation.tolist()) == [-1, -1, -1, 0, 0, 0]
 
@@ -241,8 +241,8 @@ def test_gaps_of_a_large_budget_fall_into_the_true_bins() -> None:
         targets=np.array([0, 1]),
     )
     plenty = tuple(Laplace(name, 50.0) for name in (ALL_GAPS, ACTIVITY_GAPS, RELATION_GAPS))
-    learnt = Gaps.learn(steps, Sequential("gaps", plenty), Randomness.seeded(0))
-    drawn = learnt.draw(np.array([0] * 200 + [1] * 200), Randomness.seeded(1))
+    learned = Gaps.learn(steps, Sequential("gaps", plenty), Randomness.seeded(0))
+    drawn = learned.draw(np.array([0] * 200 + [1] * 200), Randomness.seeded(1))
     assert (drawn[:200] == 0).mean() > 0.99
     place = np.searchsorted(EDGES, HOUR, side="right") - 1
     inside = (drawn[200:] >= EDGES[place]) & (drawn[200:] < EDGES[place + 1])

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from discreet.certificate import check_certificate
 from discreet.log.samples import sample_log
 from discreet.mechanisms.auto import Auto
 from discreet.mechanisms.base import Mechanism
@@ -14,6 +13,7 @@ from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
+from discreet.verification import check_certificate
 
 
 def test_it_chooses_headtail_and_says_why() -> None:

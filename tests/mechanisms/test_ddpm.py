@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from discreet.audits.neighbours import Case, make_log
+from discreet.log.neighbours import Case, make_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.ddpm import DDPM
-from discreet.mechanisms.ddpm.mechanism import layer_sizes
-from discreet.mechanisms.parts.dictionary import Dictionary
+from discreet.mechanisms.ddpm.sizes import layer_sizes
+from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
 
+from discreet.dpsgd.sgd import fresh_weights, plain  # noqa: E402
 from discreet.mechanisms.ddpm.diffusion import (  # noqa: E402
     BETA,
     KEPT,
@@ -26,7 +27,6 @@ from discreet.mechanisms.ddpm.diffusion import (  # noqa: E402
     odds,
     time_features,
 )
-from discreet.training.sgd import fresh_weights, plain  # noqa: E402
 
 
 def test_the_schedule_is_the_papers() -> None:

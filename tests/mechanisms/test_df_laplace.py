@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.certificate import check_certificate
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
+from discreet.mechanisms.blocks.contributions import Contributions, Norm
+from discreet.mechanisms.blocks.quantile import FALLBACK, LARGEST, edges, private_bound
 from discreet.mechanisms.df_laplace import DFLaplace
 from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.parts.contributions import Contributions, Norm
-from discreet.mechanisms.parts.quantile import FALLBACK, LARGEST, edges, private_bound
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.verification import check_certificate
 from tests.mechanisms.neighbours import loss_at_least
 
 CASES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=60).map(tuple)

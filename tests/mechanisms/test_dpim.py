@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from discreet.certificate import check_certificate
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
@@ -21,16 +20,17 @@ from discreet.mechanisms.dpim.building import Build
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.mechanisms.dpim.choosing import CHOICE, FITNESS, candidates, graph_steps, pair_noise
 from discreet.mechanisms.dpim.sampling import FITNESS as ROUND_FITNESS
-from discreet.mechanisms.dpim.sampling import Sampler, _noisy_max_repeatedly, round_steps
+from discreet.mechanisms.dpim.sampling import Sampler, noisy_max_repeatedly, round_steps
 from discreet.mechanisms.parameters import ParameterError
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, flower, sequence
-from discreet.privacy.accounting import basic, zcdp
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, noise_of
+from discreet.verification import check_certificate
+from tests.composition import basic, zcdp
 from tests.conftest import read_once
 
 SHARES = (0.65, 0.25, 0.1)
@@ -272,6 +272,7 @@ class TestRelease:
         tree = (
             DPIM(epsilon=10_000, alphabet=tuple("RHMSDXYZ")).release(events(TABLE_1)).artefact.tree
         )
+        assert tree is not None
         assert set(tree.labels) == set("RHMSD")  # thresholds of 16 deviations: 56 pairs, e⁻²²·⁶
         empty = EventLog.from_table(
             pl.DataFrame({"case:concept:name": [], "concept:name": []}, strict=False).cast(
@@ -351,7 +352,7 @@ class TestSampler:
     def test_repeated_maximum_chooses_without_replacement(self) -> None:
         counts = np.array([5, 900, 3, 700, 0])
         source = Randomness.seeded(1)
-        chosen = _noisy_max_repeatedly(counts, 2, CountNoise.laplace(1, 10), source)
+        chosen = noisy_max_repeatedly(counts, 2, CountNoise.laplace(1, 10), source)
         assert chosen.tolist() == [1, 3]
 
     def test_siblings_read_the_log_again_and_again_as_published(self) -> None:
@@ -398,10 +399,10 @@ class TestSampler:
             assert found <= claimed
 
     def test_strict_reads_starts_and_ends_no_more_than_max_cuts_times(self) -> None:
-        from discreet.mechanisms.dpim.sampling import _EndReader
+        from discreet.mechanisms.dpim.sampling import EndReader
 
         cases = Cases(Variants.from_counts({tuple("ab"): 5}), LETTERS)
-        reader = _EndReader(self.sampler(published=False), cases, Randomness.seeded(1))
+        reader = EndReader(self.sampler(published=False), cases, Randomness.seeded(1))
         answers = [reader({0, 1}, 0.5) for _ in range(5)]
         assert [answer is None for answer in answers] == [False] * 3 + [True] * 2
 
@@ -425,6 +426,7 @@ class TestRealLogs:
     def test_at_epsilon_one_strict_beats_the_control(self, name: str, real_logs: Path) -> None:
         log = read_once(real_logs / f"{name}.xes.gz")
         release = DPIM(epsilon=1, alphabet=log.activities).release(log, insecure_seed=1)
+        assert release.artefact.tree is not None
         result = replay(release.artefact.tree, log.variants)
         control = replay(flower(log.activities), log.variants)
         assert result.fitness >= 0.9
@@ -447,7 +449,9 @@ class TestRealLogs:
     ) -> None:
         log = read_log(real_logs / f"{name}.xes.gz", classifier=classifier)  # type: ignore[arg-type]
         mechanism = DPIM(epsilon=100_000, alphabet=log.activities)
-        mined = replay(mechanism.release(log).artefact.tree, log.variants)
+        tree = mechanism.release(log).artefact.tree
+        assert tree is not None
+        mined = replay(tree, log.variants)
         plain = replay(inductive_miner(log.variants), log.variants)
         assert mined.fitness == pytest.approx(plain.fitness, abs=0.1)
         assert mined.precision == pytest.approx(plain.precision, abs=0.1)

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.certificate import check_certificate
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
+from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
 from discreet.mechanisms.laplace import (
     LENGTH_SHARE,
     Laplace,
@@ -14,10 +14,10 @@ from discreet.mechanisms.laplace import (
     refuse_explosion,
 )
 from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.steps import noise_of
+from discreet.verification import check_certificate
 from tests.conftest import read_once
 from tests.mechanisms.neighbours import Small, loss_at_least
 

@@ -2,13 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from discreet.certificate import check_certificate
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.sacofa import RULE_SHARE, SaCoFa
 from discreet.privacy.guarantee import Budget
+from discreet.verification import check_certificate
 from tests.conftest import read_once
 from tests.mechanisms.neighbours import Small, loss_at_least
 

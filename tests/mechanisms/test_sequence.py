@@ -15,28 +15,29 @@ from scipy.stats import binom, chi2
 
 from discreet.arrays import Booleans, Floats
 from discreet.audits.canaries import audit_one_run
-from discreet.audits.neighbours import Case, make_log
 from discreet.distances.similarity import relative_log_similarity
+from discreet.log.neighbours import Case, make_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.generative import State, Watch
+from discreet.mechanisms.generative.base import State, Watch
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.sequence import Sequence
 from discreet.mechanisms.sequence.mechanism import ACTIVITIES, SIZE
 from discreet.mechanisms.sequence.reading import PER_CASE, UNDISCLOSED, Finding, seen_through
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
-from discreet.privacy.accounting import basic
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.renyi import TrainingPlan, pld_epsilon, rdp_epsilon
+from discreet.privacy.renyi import TrainingPlan, rdp_epsilon
 from discreet.privacy.steps import SampledGaussian
+from tests.composition import basic
+from tests.loss_distributions import training_epsilon
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
 
+from discreet.dpsgd.clipping import clipped_sum, exact_sum  # noqa: E402
+from discreet.dpsgd.sgd import fresh_weights, plain  # noqa: E402
 from discreet.mechanisms.sequence.network import surprises, written  # noqa: E402
 from discreet.mechanisms.sequence.training import Cases, case_factors, clip_for  # noqa: E402
-from discreet.training.clipping import clipped_sum, exact_sum  # noqa: E402
-from discreet.training.sgd import fresh_weights, plain  # noqa: E402
 
 BOUND = 1 << 20
 
@@ -76,7 +77,7 @@ def test_what_is_accounted_is_what_was_asked_for(epsilon: float, alphabet: Any) 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_the_second_accountant_agrees(epsilon: float) -> None:
     mechanism = Sequence(epsilon=epsilon, delta=1e-6)
-    other = pld_epsilon(list(mechanism.plans.values()), mechanism.training_budget.delta)
+    other = training_epsilon(list(mechanism.plans.values()), mechanism.training_budget.delta)
     assert 0.8 * epsilon < other <= epsilon * 1.001
 
 

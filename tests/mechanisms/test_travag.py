@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.mechanisms.generative import Watch
+from discreet.mechanisms.generative.base import Watch
 from discreet.mechanisms.travag import TraVaG
-from discreet.mechanisms.travag.mechanism import (
+from discreet.mechanisms.travag.sizes import (
     LATENT,
     decoder_sizes,
     discriminator_sizes,
@@ -21,10 +21,10 @@ from discreet.privacy.randomness import Randomness
 
 torch = pytest.importorskip("torch", reason="the extra generative is missing")
 
+from discreet.dpsgd.clipping import clipped_sum  # noqa: E402
 from discreet.mechanisms.travag.networks import columns_of  # noqa: E402
 from discreet.mechanisms.travag.published import DECODER_CLIP, Training  # noqa: E402
 from discreet.mechanisms.travag.strict import Game  # noqa: E402
-from discreet.training.clipping import clipped_sum  # noqa: E402
 
 
 def test_layers_are_the_authors() -> None:
@@ -82,12 +82,12 @@ def test_all_steps_are_taken_and_stay_finite() -> None:
 
 
 def test_strict_draws_by_the_odds_and_published_takes_the_likeliest() -> None:
-    from discreet.audits.neighbours import Case, make_log
+    from discreet.log.neighbours import Case, make_log
 
     log = make_log([Case((label,)) for label in "aaab" * 100])
     mechanism = TraVaG(epsilon=50.0, delta=1e-3)
     model = mechanism._train(log, Randomness.seeded(1), Watch())
-    from discreet.mechanisms.parts.dictionary import Dictionary
+    from discreet.mechanisms.generative.dictionary import Dictionary
 
     columns = Dictionary.from_facts(model.facts)
     drawn = columns_of(model.tensors, columns, 4000, True, Randomness.seeded(2))
@@ -123,8 +123,8 @@ def decoder_sum(run: Training, batch: np.ndarray) -> list[Any]:
     """Clipped gradients of the decoder over these cases, as the noisy step adds them up."""
     from functools import partial
 
+    from discreet.dpsgd.sgd import Recorder, plain
     from discreet.mechanisms.travag.networks import decode, encode
-    from discreet.training.sgd import Recorder, plain
 
     cases = torch.eye(run.columns)[batch]
     record = Recorder(run.decoder.weights)

@@ -2,7 +2,7 @@ from hypothesis import given, settings
 
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.models.discovery import Miner, _bridged, without_rare
+from discreet.models.discovery import Miner, bridged, without_rare
 from discreet.models.playout import play_out
 from discreet.models.replay import replay
 from discreet.models.tree import (
@@ -46,7 +46,7 @@ def test_rare_edges_are_left_out_to_find_a_cut() -> None:
 
 
 def test_bridging_shows_the_log_without_an_activity() -> None:
-    left = _bridged(graph({"axb": 6, "xb": 4, "bxa": 2}), [3 - 1])
+    left = bridged(graph({"axb": 6, "xb": 4, "bxa": 2}), [3 - 1])
     assert left.activities == ("a", "b", "x")
     assert left.between[0, 1] == 5  # half of the ten that x leads on to b
     assert left.between[0, 0] == left.between[1, 1] == 0

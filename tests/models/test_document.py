@@ -23,7 +23,7 @@ from discreet.models.tree import (
     parallel,
     sequence,
 )
-from discreet.release import Document, render
+from discreet.releases import Document, render
 
 from .peer import quiet
 from .test_tree import trees

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
-from discreet.models.inductive import _segments, inductive_miner
+from discreet.models.inductive import inductive_miner, segment_ends
 from discreet.models.playout import play_out
 from discreet.models.pm4py import from_pm4py
 from discreet.models.replay import replay
@@ -69,7 +69,7 @@ def test_a_case_is_divided_so_that_most_events_stay(places: list[int]) -> None:
 
     size = len(places)
     divisions = combinations_with_replacement(range(size + 1), 2)
-    assert kept(_segments(places, 3)) == max(kept([*marks, size]) for marks in divisions)
+    assert kept(segment_ends(places, 3)) == max(kept([*marks, size]) for marks in divisions)
 
 
 @pytest.mark.parametrize(

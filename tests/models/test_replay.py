@@ -8,7 +8,7 @@ from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner
 from discreet.models.petri import net_of
 from discreet.models.playout import play_out
-from discreet.models.pm4py import to_pm4py
+from discreet.models.pm4py import net_from_pm4py, to_pm4py
 from discreet.models.prefixes import PrefixTree
 from discreet.models.replay import replay
 from discreet.models.tree import (
@@ -166,3 +166,23 @@ def test_precision_simplicity_generalisation_are_pm4py_s(real_logs: Path) -> Non
 def test_an_empty_log_fits() -> None:
     assert replay(a, Variants.empty()).fitness == 1
     assert np.isfinite(replay(a, log("")).fitness)
+
+
+def test_only_workflow_nets_with_simple_arcs_are_taken_from_pm4py() -> None:
+    from pm4py.objects.petri_net.obj import Marking, PetriNet
+    from pm4py.objects.petri_net.utils.petri_utils import add_arc_from_to
+
+    net, first, last = PetriNet(), PetriNet.Place("first"), PetriNet.Place("last")
+    step = PetriNet.Transition("t", "a")
+    net.places.update((first, last))
+    net.transitions.add(step)
+    add_arc_from_to(first, step, net)
+    arc = add_arc_from_to(step, last, net)
+    ours, places = net_from_pm4py(net, Marking({first: 1}), Marking({last: 1}))
+    assert places == (first, last)
+    assert replay(ours, log("a")).fitness == 1
+    with pytest.raises(ValueError, match="one token"):
+        net_from_pm4py(net, Marking({first: 2}), Marking({last: 1}))
+    arc.weight = 2
+    with pytest.raises(ValueError, match="weight one"):
+        net_from_pm4py(net, Marking({first: 1}), Marking({last: 1}))

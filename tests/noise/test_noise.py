@@ -21,22 +21,22 @@ from discreet.privacy.noise import (
     Categorical,
     Inversion,
     Rational,
-    _coin,
-    _digits,
-    _gaussian,
-    _geometric_below,
-    _half_gaussian,
-    _sign,
     bernoulli_exp,
     categorical,
+    coin_table,
+    digit_tables,
     discrete_gaussian,
     discrete_laplace,
     exp_enclosure,
     exp_lower,
     exp_upper,
+    gaussian_table,
     geometric,
+    geometric_below,
+    half_gaussian_table,
     outlasts,
     short_words,
+    sign_table,
     truncated_laplace,
 )
 from discreet.privacy.randomness import Randomness, Words
@@ -146,14 +146,14 @@ def assert_thresholds(table: Inversion, shares: Sequence[Decimal]) -> None:
 
 @pytest.mark.parametrize("x", [Fraction(1, 11), Fraction(1, 7), 1.3, 60, 1000])
 def test_geometric_tables_enclose_the_distribution(x: Rational) -> None:
-    ((shift, table),) = _digits(Fraction(x))
+    ((shift, table),) = digit_tables(Fraction(x))
     assert shift == 0
     assert_thresholds(table, geometric_shares(x, len(table._lower) - 1))
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 1000), Fraction(1, 10**9), Fraction(1, 2**40 - 1)])
 def test_digit_tables_enclose_their_distribution(x: Rational) -> None:
-    *digits, (top, unbounded) = _digits(x)
+    *digits, (top, unbounded) = digit_tables(x)
     assert [shift for shift, _ in digits] == list(range(0, top, TABLE_BITS))
     for shift, table in digits:
         size = 2 ** min(TABLE_BITS, top - shift)
@@ -164,14 +164,14 @@ def test_digit_tables_enclose_their_distribution(x: Rational) -> None:
 
 @pytest.mark.parametrize("x", [Fraction(1, 2 * 32**2), Fraction(1, 200), Fraction(1, 2), 500])
 def test_half_gaussian_tables_enclose_the_distribution(x: Rational) -> None:
-    table = _half_gaussian(Fraction(x))
+    table = half_gaussian_table(Fraction(x))
     shares = half_gaussian_shares(Fraction(x), 3 * len(table._lower))
     assert_thresholds(table, shares[: len(table._lower) - 1])
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 2 * 15**2), Fraction(1, 2), 500])
 def test_gaussian_tables_enclose_the_distribution(x: Rational) -> None:
-    table = _gaussian(Fraction(x))
+    table = gaussian_table(Fraction(x))
     with localcontext() as context:
         context.prec = 120
         places = range(3 * len(table._lower))
@@ -194,8 +194,8 @@ def test_two_way_tables_enclose_the_distribution(x: Rational) -> None:
     with localcontext() as context:
         context.prec = 1000
         q = exp_decimal(-x, 1000)
-        assert_thresholds(_coin(Fraction(x)), [q, Decimal(1)])
-        assert_thresholds(_sign(Fraction(x)), [1 / (1 + q), Decimal(1)])
+        assert_thresholds(coin_table(Fraction(x)), [q, Decimal(1)])
+        assert_thresholds(sign_table(Fraction(x)), [1 / (1 + q), Decimal(1)])
 
 
 @settings(deadline=None)
@@ -240,7 +240,7 @@ def test_a_dyadic_threshold_is_decided_at_once() -> None:
 @pytest.mark.parametrize("x", [Fraction(1, 10), 1, 200])
 def test_the_tail_of_a_geometric_is_reached(x: Rational) -> None:
     """Where 1 - U = 2**-k the outcome is the whole part of k·ln 2 / x."""
-    ((_, table),) = _digits(Fraction(x))
+    ((_, table),) = digit_tables(Fraction(x))
     for ones in (1, 2, 3):
         expected = int(Fraction(Decimal(2).ln()) * (64 * ones + 1) / Fraction(x))
         words = [LAST] * ones + [2**63] + [0] * 5
@@ -248,7 +248,7 @@ def test_the_tail_of_a_geometric_is_reached(x: Rational) -> None:
 
 
 def test_the_tail_of_a_gaussian_is_reached() -> None:
-    table = _half_gaussian(Fraction(1, 2))
+    table = half_gaussian_table(Fraction(1, 2))
     with localcontext() as context:
         context.prec = 250
         uniform = 1 - Decimal(2) ** -128
@@ -311,7 +311,7 @@ def test_many_gaussians_have_their_distribution() -> None:
 @pytest.mark.parametrize("x", [Fraction(1, 3), Fraction(1, 1000), 2])
 def test_geometric_variables_below_bounds_of_their_own(x: Rational) -> None:
     bounds = np.repeat([1, 2, 7, 40], 20_000)
-    draws = _geometric_below(Fraction(x), bounds, SYSTEM)
+    draws = geometric_below(Fraction(x), bounds, SYSTEM)
     for bound in (1, 2, 7, 40):
         found = np.bincount(draws[bounds == bound], minlength=bound)
         assert found.size == bound
@@ -504,7 +504,7 @@ def test_float_weights_are_refused() -> None:
 # the guide by the first 16 bits, for many draws at once
 
 
-@pytest.mark.parametrize("table", [Categorical([1, 2, 5]), Categorical([1] * 300), _coin(1)])
+@pytest.mark.parametrize("table", [Categorical([1, 2, 5]), Categorical([1] * 300), coin_table(1)])
 def test_the_guide_says_what_the_search_says(table: Inversion) -> None:
     begin = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     end = begin | np.uint64((1 << 48) - 1)

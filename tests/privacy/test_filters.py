@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import pytest
 
-from discreet.privacy.accounting import zcdp, zcdp_epsilon
+from discreet.privacy.accounting import zcdp_epsilon
 from discreet.privacy.filters import (
     FILTERS,
     FilterName,
@@ -22,6 +22,7 @@ from discreet.privacy.filters import (
     pure_mu,
 )
 from discreet.privacy.guarantee import Budget, Guarantee, Part
+from tests.composition import zcdp
 
 NORMAL = NormalDist()
 STEP = 0.05

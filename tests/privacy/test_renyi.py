@@ -11,10 +11,10 @@ from discreet.privacy.renyi import (
     TrainingPlan,
     fitted,
     noise_multiplier,
-    pld_epsilon,
     rdp,
     rdp_epsilon,
 )
+from tests.loss_distributions import training_epsilon
 
 RATES = [Fraction(1, 50), Fraction(1, 8), Fraction(1)]
 
@@ -54,7 +54,7 @@ def test_what_is_asked_for_is_what_is_accounted(
 def test_both_accountants_agree(epsilon: float, rate: Fraction) -> None:
     """The one that certifies is above the other, which sees more than moments, but not far."""
     plan = TrainingPlan(rate, 100, noise_multiplier(epsilon, 1e-6, rate, 100))
-    assert 0.8 * epsilon <= pld_epsilon([plan], 1e-6) <= epsilon
+    assert 0.8 * epsilon <= training_epsilon([plan], 1e-6) <= epsilon
 
 
 def test_networks_compose() -> None:
@@ -66,7 +66,7 @@ def test_networks_compose() -> None:
     assert 0.99 <= rdp_epsilon(plans, 1e-5) <= 1.0
     assert plans[1].noise_multiplier == pytest.approx(2 * plans[0].noise_multiplier, rel=1e-3)
     assert all(rdp_epsilon([plan], 1e-5) < 1.0 for plan in plans)
-    assert pld_epsilon(plans, 1e-5) <= 1.0
+    assert training_epsilon(plans, 1e-5) <= 1.0
 
 
 def test_more_of_anything_costs_more() -> None:

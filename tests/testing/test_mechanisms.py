@@ -15,7 +15,7 @@ from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Sequential, Step
-from discreet.release import Release
+from discreet.releases import Release
 from discreet.testing import MECHANISM_CHECKS, ConformanceError, check_mechanism
 
 QUICK: dict[str, dict[str, Any]] = {
@@ -45,7 +45,7 @@ class Forgetful(TraVaS):
 
     name: ClassVar[str] = "forgetful"
 
-    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
+    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release[Variants]:
         found = super().release(log, insecure_seed=insecure_seed)
         return replace(found, notes=(f"{log.cases} cases",))
 

@@ -134,7 +134,7 @@ def _build(name: str, given: dict[str, Any]) -> None:
 
 def _alternatives(given: dict[str, Any], delta: float) -> tuple[list[str], dict[str, list[str]]]:
     """The mechanisms that can run as things are, and why others cannot."""
-    from discreet.mechanisms.generative import Generative
+    from discreet.mechanisms.generative.base import Generative
 
     chosen: list[str] = []
     left_out: dict[str, list[str]] = {}

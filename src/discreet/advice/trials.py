@@ -10,12 +10,8 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 from discreet.bench.runner import limited
-from discreet.mechanisms.registry import (
-    DEFAULT_MECHANISM,
-    mechanism,
-    mechanism_class,
-    mechanism_names,
-)
+from discreet.mechanisms import DEFAULT_MECHANISM
+from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
 from discreet.utility.evaluation import Evaluator, Group
 from discreet.utility.model import can_discover
 

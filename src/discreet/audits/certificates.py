@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.certificate import Certificate, Finding, check_certificate
+from discreet.certificate import Certificate, Finding
+from discreet.verification import check_certificate
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
-    from discreet.release import Release
+    from discreet.releases import Release
 
 SEEDED = "the noise is not that of a guessable seed"
 
@@ -56,7 +57,7 @@ def _digests(release: Release) -> list[str]:
     import hashlib
 
     from discreet.log.digest import content_digest
-    from discreet.release import Document, render
+    from discreet.releases import Document, render
 
     if isinstance(release.artefact, Document):
         texts = [render(release.artefact, suffix) for suffix in release.artefact.suffixes]

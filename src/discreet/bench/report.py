@@ -86,7 +86,7 @@ def _log(name: str, settings: Sequence[Setting], differences: Sequence[Gap]) -> 
                 one.label,
                 one.named(axes) or "–",
                 "control" if one.control else one.status or "–",
-                *(one.figure(column) for column in columns),
+                *(one.cell(column) for column in columns),
                 str(len(one.rows)),
                 str(one.empty or "–"),
                 str(one.failed or "–"),

@@ -75,14 +75,14 @@ class Setting:
         return fmean(values) if values else None
 
     def deviation(self, measure: str) -> float | None:
-        """Its standard deviation, from two runs on."""
+        """Its standard deviation over the runs, if several have it."""
         values = self.values(measure)
         return stdev(values) if len(values) > 1 else None
 
-    def figure(self, measure: str) -> str:
-        """The mean with its deviation, as tables show it."""
-        mean, deviation = self.mean(measure), self.deviation(measure)
-        return shown(mean) if deviation is None else f"{shown(mean)} ± {shown(deviation)}"
+    def cell(self, measure: str) -> str:
+        """Mean and standard deviation, for a table."""
+        deviation = self.deviation(measure)
+        return shown(self.mean(measure)) + (f" ± {shown(deviation)}" if deviation else "")
 
     def named(self, axes: Sequence[str]) -> str:
         """The chosen parameters in words."""
@@ -274,7 +274,7 @@ def markdown(settings: Sequence[Setting], found: Sequence[Gap] = ()) -> str:
     lines = [
         [
             *(one.log, one.label, one.named(axes) or "–"),
-            *(one.figure(name) for name in columns),
+            *(one.cell(name) for name in columns),
             *(str(len(one.rows)), str(one.empty), str(one.failed)),
         ]
         for one in settings

@@ -16,32 +16,30 @@ from discreet.cli.console import err, out, print_json, watched
 from discreet.cli.options import (
     Delta,
     Epsilons,
+    Force,
     Json,
     LogPath,
     given_parameters,
+    mechanism_option,
     more_time,
     read,
     with_options,
 )
-from discreet.cli.pages import Force, check_page, write_page
+from discreet.cli.pages import check_page, write_page
 
 if TYPE_CHECKING:
     from discreet.advice.advising import Advice
     from discreet.advice.page import Grid
 
 
-@with_options(parameters=True)
+@with_options(parameters=True, every=True)
 def advise(
     log: LogPath,
     epsilon: Epsilons = None,
     delta: Delta = 1e-6,
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(
-            "--mechanism",
-            "-m",
-            help="Try this one beside headtail; may be repeated. Default: all that can run so.",
-        ),
+        mechanism_option("Try this beside headtail; may be repeated. Default: all that can run."),
     ] = None,
     seconds: Annotated[float, typer.Option(help="About how long it may take.", min=1)] = 60.0,
     repetitions: Annotated[
@@ -138,7 +136,8 @@ def _stand_in(
 ) -> str:
     """Release the stand-in, booked like any release; what to say of it."""
     from discreet.cli.release import release
-    from discreet.mechanisms.registry import DEFAULT_MECHANISM, mechanism_class
+    from discreet.mechanisms import DEFAULT_MECHANISM
+    from discreet.mechanisms.registry import mechanism_class
 
     known = mechanism_class(DEFAULT_MECHANISM).parameters()
     reading = {k: v for k, v in values.items() if k not in given_parameters(values)}

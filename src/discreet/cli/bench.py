@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from discreet.cli.console import err, out, print_json
-from discreet.cli.options import Json, reading_options, with_options
+from discreet.cli.options import Json, mechanism_option, reading_options, with_options
 
 if TYPE_CHECKING:
     from discreet.bench.plan import BenchPlan, Cell
@@ -48,7 +48,7 @@ def bench(
         typer.Option(help="Folder of the plan's logs; default the folder named in DISCREET_LOGS."),
     ] = None,
     log: Annotated[Texts, typer.Option(help="Only this log, or without a plan its file.")] = None,
-    mechanism: Annotated[Texts, typer.Option("--mechanism", "-m", help="Only this one.")] = None,
+    mechanism: Annotated[Texts, mechanism_option("Only this one.")] = None,
     epsilon: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
     delta: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
     repetitions: Annotated[int | None, typer.Option(help="Runs of each setting.")] = None,
@@ -79,7 +79,11 @@ def bench(
     from discreet.bench.summary import gaps, markdown, settings_of
     from discreet.log.errors import LogError
     from discreet.log.files import atomic_write
+    from discreet.releases import check_target
 
+    if plans and as_json:
+        print_json([{"name": name, "title": load_plan(name).title} for name in plan_names()])
+        return
     if plans:
         for name in plan_names():
             out.print(f"{name:22} {load_plan(name).title}", markup=False)
@@ -106,7 +110,13 @@ def bench(
             "logs with --logs, or choose among those that are there with --log"
         )
     target = output or Path("bench-" + Path(chosen.name).name.removesuffix(".toml"))
-    target.mkdir(parents=True, exist_ok=True)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LogError(
+            f"{target} cannot be made: {error.strerror}; name another folder with --output"
+        ) from None
+    check_target(target / "report.html", (".html",))
     store = Store(target / "results.sqlite")
     if retry:
         store.forget_failures()
@@ -199,7 +209,8 @@ def _show(settings: list[Setting]) -> None:
         for one in chosen:
             values = [one.parameters.get(axis, "") for axis in axes]
             budget = [f"{v:g}" if isinstance(v, int | float) else str(v) for v in values]
-            table.add_row(one.label, *budget, *(one.figure(name) for name in columns), _counts(one))
+            means = [one.cell(name) for name in columns]
+            table.add_row(one.label, *budget, *means, _counts(one))
         out.print(table)
 
 

@@ -215,7 +215,7 @@ def clock(purpose: Purpose = "", as_json: Json = False) -> None:
     if as_json:
         print_json({"time": time})
     else:
-        out.print(f"The ledger goes on from {time}.")
+        out.print(f"The ledger continues from {time}.")
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

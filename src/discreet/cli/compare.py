@@ -16,6 +16,7 @@ from discreet.cli.options import (
     Json,
     LogPath,
     given_parameters,
+    mechanism_option,
     more_time,
     read,
     with_options,
@@ -36,16 +37,14 @@ COLUMNS = {
 }
 
 
-@with_options(parameters=True)
+@with_options(parameters=True, every=True)
 def compare(
     log: LogPath,
     epsilon: Epsilons = None,
     delta: Delta = 1e-6,
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(
-            "--mechanism", "-m", help="Only this and headtail; may be repeated. Default: all."
-        ),
+        mechanism_option("Only this and headtail; may be repeated. Default: all."),
     ] = None,
     private: Annotated[
         bool,
@@ -68,9 +67,10 @@ def compare(
 
     Releases the log once with every mechanism and shows what is left of it, beside headtail, the
     one that is taken by default. Mechanisms that need more public inputs than were given say
-    which. Choosing by this table costs privacy that no certificate covers; with --private the
-    candidates share the budget, one is chosen by the exponential mechanism, and the total is
-    proved. To choose a budget, see `discreet advise`.
+    which; parameters of every mechanism may be given, those shown below are the default one's, or
+    with -m those of the mechanisms named. Choosing by this table costs privacy that no
+    certificate covers; with --private the candidates share the budget, one is chosen by the
+    exponential mechanism, and the total is proved. To choose a budget, see `discreet advise`.
 
     [bold]Examples[/bold]
 

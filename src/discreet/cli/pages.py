@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
-
-Force = Annotated[bool, typer.Option("--force", help="Replace the page if it is there already.")]
 
 
 def check_page(path: Path, *, force: bool) -> None:

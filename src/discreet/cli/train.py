@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import complain, err, out, panel, print_json, steward_note, steward_notes
+from discreet.cli.console import (
+    complain,
+    err,
+    out,
+    print_json,
+    show_promise,
+    steward_note,
+    steward_notes,
+)
 from discreet.cli.options import (
+    AllowWeak,
+    Force,
     Json,
     LogPath,
     NoLedger,
@@ -19,13 +29,14 @@ from discreet.cli.options import (
     Seed,
     Source,
     given_parameters,
+    mechanism_option,
     read,
     with_options,
 )
 
 if TYPE_CHECKING:
-    from discreet.mechanisms.generative import Generative
-    from discreet.training.checkpoint import Progress, StoppedError
+    from discreet.generative.checkpoint import Progress, StoppedError
+    from discreet.mechanisms.generative.base import Generative
 
 LINES_EVERY = 10.0
 """Seconds between lines of progress where nobody watches a screen."""
@@ -33,29 +44,34 @@ LOOK_EVERY = 0.3
 """Seconds between looks at the progress on a screen."""
 
 
-@with_options(parameters=True, trained=True)
+@with_options(parameters=True, default="sequence")
 def train(
     log: LogPath,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write the model: NAME.discreet.")
     ],
     mechanism: Annotated[
-        str, typer.Option("--mechanism", "-m", help="ddpm, sequence or travag.")
+        str,
+        mechanism_option(
+            "ddpm, sequence or travag; with --help after it, its own parameters are shown."
+        ),
     ] = "sequence",
     insecure_seed: Seed = None,
     source: Source = None,
     purpose: Purpose = "",
     no_ledger: NoLedger = False,
+    force: Force = False,
+    allow_weak: AllowWeak = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
-    """Train a model under differential privacy, once; draw logs from it for ever.
+    """Train a model under differential privacy, once; then draw any number of logs from it.
 
     The model's file carries its certificate. Logs drawn from it by `discreet generate` have the
     same guarantee and cost nothing more.
 
     Training may be interrupted (Ctrl-C) and survives a crash: meanwhile it is kept in
-    NAME.discreet.checkpoint, and the same command goes on from there. It is paid for once, before
+    NAME.discreet.checkpoint, and the same command resumes from there. It is paid for once, before
     its first step. The checkpoint is as secret as the log, and so is what is printed on standard
     error.
 
@@ -66,16 +82,19 @@ def train(
       discreet train log.xes -o model.discreet --source hospital-a --purpose "yearly report"
       discreet generate model.discreet --cases 10000 -o drawn.xes
     """
+    from discreet.generative.checkpoint import StoppedError, checkpoint_path
+    from discreet.generative.model import SUFFIX
+    from discreet.generative.run import trainable
     from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.release import check_target
-    from discreet.training.checkpoint import StoppedError, checkpoint_path
-    from discreet.training.model import SUFFIX
-    from discreet.training.run import trainable
+    from discreet.privacy.words.levels import refuse_if_too_weak
+    from discreet.releases import check_target, check_unused
 
     chosen = trainable(build(mechanism, **given_parameters(values)))
     check_target(output, (SUFFIX,))
-    promise = chosen.guarantee()
+    check_unused(output, log, force=force)
+    if not allow_weak:
+        refuse_if_too_weak(chosen.target)
     booking = booking_for(source, purpose=purpose, bypass=no_ledger, tell=steward_note)
     if not checkpoint_path(output).exists():
         booking.check(chosen, seeded=insecure_seed is not None)
@@ -86,14 +105,13 @@ def train(
     except StoppedError as stopped:
         _explain(stopped)
         raise typer.Exit(128 + stopped.by) from None
-    model, certificate = trained.model, trained.certificate
+    certificate = trained.certificate
     booking.confirm(certificate)
     steward_notes(chosen.advice(events))
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
         return
-    style = "green" if model.guarantee.private else "red"
-    panel(model.guarantee.explain(), f"{mechanism}: {promise.holds or 'no guarantee'}", style)
+    show_promise(certificate)
     out.print(f"Written: {output}", markup=False)
     out.print(f"Draw logs from it: discreet generate {output} -o drawn.xes", markup=False)
 
@@ -101,7 +119,7 @@ def train(
 def _explain(stopped: StoppedError) -> None:
     complain(
         f"stopped; the training is kept in {stopped.path} and paid for. Run the same command "
-        "again to go on with it. Until then keep that file as secret as the log"
+        "again to resume it. Until then keep that file as secret as the log"
     )
 
 

@@ -19,10 +19,12 @@ CORNER = 14.0
 LETTERS, ROWS = 23, 2
 """What an activity's box holds of its label."""
 
-ALL, EACH = 100, 3
-"""How many steps are drawn: so many in all, or so many for each activity if that is more."""
+ALL, EACH, MOST = 100, 3, 300
+"""How many steps are drawn: this many in all, or per activity if that is more, but no
+more than `MOST` beyond those that lead to an activity and from it most often."""
 
-OPTIONS = {"routing": {"style": "diagonal"}}
+QUICK = 200
+"""Beyond this number of steps the layout spends less time on each."""
 
 Point = tuple[float, float]
 
@@ -38,20 +40,8 @@ def draw_follows(follows: Follows) -> str:
     pairs = [(int(i), int(j)) for i, j in zip(*np.nonzero(shown), strict=True)]
     pairs.sort(key=lambda pair: int(follows.counts[pair]))
     counts = [int(follows.counts[pair]) for pair in pairs]
-    strongest = max(counts, default=1)
-    graph = graphlay.Graph()
-    for number in range(size):
-        graph.node(number, width=WIDTH, height=HEIGHT)
-    for number, rank in ((size, "first"), (size + 1, "last")):
-        graph.node(number, width=2 * RADIUS, height=2 * RADIUS, shape="ellipse", rank=rank)
-    for (source, target), count in zip(pairs, counts, strict=True):
-        graph.edge(
-            source,
-            target + 1 if target == size else target,
-            weight=count,
-            label_size={"width": 7.0 * len(f"{count:,}"), "height": 12.0},
-        )
-    layout = graphlay.layout(graph, preset="process_map", options=OPTIONS)
+    strongest = max([1, *counts])
+    layout = _layout(size, pairs, counts)
     bounds = layout.raw["bounds"]
     dx, dy = MARGIN - bounds["min"]["x"], MARGIN - bounds["min"]["y"]
 
@@ -82,7 +72,7 @@ def draw_follows(follows: Follows) -> str:
 def most_frequent(follows: Follows) -> Booleans:
     """The steps that are drawn: each activity's most frequent ways in and out, then the rest."""
     counts = follows.counts
-    many = max(ALL, EACH * len(follows.activities))
+    many = max(ALL, min(MOST, EACH * len(follows.activities)))
     if len(follows) <= many:
         return counts > 0
     kept = np.zeros(counts.shape, dtype=np.bool_)
@@ -92,6 +82,25 @@ def most_frequent(follows: Follows) -> Booleans:
     further = np.argsort(-left, kind="stable")[: max(0, many - int(kept.sum()))]
     kept.ravel()[further] = True
     return kept & (counts > 0)
+
+
+def _layout(size: int, pairs: Sequence[tuple[int, int]], counts: Sequence[int]) -> graphlay.Layout:
+    """Where boxes, lines and numbers stand; ⊤ is the node after the activities, ⊥ the next."""
+    graph = graphlay.Graph()
+    for number in range(size):
+        graph.node(number, width=WIDTH, height=HEIGHT)
+    for number, rank in ((size, "first"), (size + 1, "last")):
+        graph.node(number, width=2 * RADIUS, height=2 * RADIUS, shape="ellipse", rank=rank)
+    for (source, target), count in zip(pairs, counts, strict=True):
+        graph.edge(
+            source,
+            target + 1 if target == size else target,
+            weight=count,
+            label_size={"width": 7.0 * len(f"{count:,}"), "height": 12.0},
+        )
+    effort = "balanced" if len(pairs) < QUICK else "fast"
+    options = {"routing": {"style": "diagonal"}, "effort": effort}
+    return graphlay.layout(graph, preset="process_map", options=options)
 
 
 def _line(points: Sequence[Point], share: float, strength: float) -> str:

@@ -21,15 +21,15 @@ from discreet.ledger.location import Location, locate
 
 if TYPE_CHECKING:
     from discreet.certificate import Certificate, LedgerUse
+    from discreet.generative.checkpoint import Payment
+    from discreet.generative.model import TrainedModel
+    from discreet.generative.run import Show
     from discreet.ledger.ledger import Ledger
     from discreet.ledger.runs import Paid, PaidRun
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
-    from discreet.mechanisms.generative import Generative
-    from discreet.release import Release
-    from discreet.training.checkpoint import Payment
-    from discreet.training.model import TrainedModel
-    from discreet.training.run import Show
+    from discreet.mechanisms.generative.base import Generative
+    from discreet.releases import Release
 
 Tell = Callable[[str], None]
 """Says something to the holder of the log: never part of a release."""
@@ -101,13 +101,13 @@ class Booking:
 
         Raises StoppedError, with all kept and paid for, when asked to stop.
         """
-        from discreet.training.run import Training
+        from discreet.generative.run import Training
 
         mechanism.check(log)
         with Training(mechanism, log, seed).kept_beside(output) as kept:
             if kept.found is not None:
                 kept.resume(self._resume(kept.found.booking, mechanism))
-                self.tell(f"going on from {kept.path.name}, which is paid for")
+                self.tell(f"resuming from {kept.path.name}, which is paid for")
             else:
                 self.check(mechanism, seeded=seed is not None)
                 self.recognise(log)
@@ -115,18 +115,26 @@ class Booking:
             model = replace(kept.train(show=show), ledger=self.use)
             return Trained(model, kept.save(model, output))
 
+    def outlook(self) -> str:
+        """What this would do to a budget."""
+        return "no ledger is asked" if self.use == "none" else "the ledger is passed over"
+
+    def interrupted(self) -> str:
+        """What stands after a stop, and what to do."""
+        return "stopped; nothing was written"
+
     def confirm(self, certificate: Certificate) -> None:
         """Note that what was paid for is written."""
 
     def _begin(self, mechanism: Generative, log: EventLog) -> tuple[Payment, dict[str, Any]]:
         """Pay for a training; and what its checkpoint must say of that."""
-        from discreet.training.checkpoint import Unpaid
+        from discreet.generative.checkpoint import Unpaid
 
         return Unpaid(), self._account()
 
     def _resume(self, noted: dict[str, Any], mechanism: Generative) -> Payment:
         """The payment of a training that was begun earlier."""
-        from discreet.training.checkpoint import Unpaid
+        from discreet.generative.checkpoint import Unpaid
 
         self._check_account(noted)
         return Unpaid()
@@ -165,9 +173,27 @@ class LedgerBooking(Booking):
     def release(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
         """Spend, then draw."""
         self.check(mechanism, seeded=seed is not None)
-        booked = self.ledger.release(mechanism, log, source=self.source, purpose=self.purpose)
-        self.paid = booked.paid
+        booked = self.ledger.release(
+            mechanism, log, source=self.source, purpose=self.purpose, paid=self._note
+        )
         return booked.release
+
+    def _note(self, paid: Paid) -> None:
+        self.paid = paid
+
+    def outlook(self) -> str:
+        """What is left before this is spent; `check` has found that it fits."""
+        return f"it fits on {self.source}: {self.ledger.account(self.source).left()}"
+
+    def interrupted(self) -> str:
+        """What stands after a stop, and what to do."""
+        if self.paid is None:
+            return f"stopped; nothing was spent on {self.source}"
+        return (
+            f"stopped; entry {self.paid.entry} on {self.source} was booked before the noise was "
+            "drawn and stays spent, since nobody can tell what was seen of it. Nothing was "
+            "written. The same command draws again, and is booked again"
+        )
 
     def confirm(self, certificate: Certificate) -> None:
         """Note that it was written; the spend stands whether this succeeds or not."""

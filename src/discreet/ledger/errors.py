@@ -1,7 +1,11 @@
 """What can go wrong with a ledger. Where one of these is raised, nothing may be released."""
 
+from __future__ import annotations
 
-class LedgerError(ValueError):
+from discreet.errors import DiscreetError
+
+
+class LedgerError(DiscreetError, ValueError):
     """The ledger cannot be used: says what, where, and what to do."""
 
 

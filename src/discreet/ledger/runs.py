@@ -140,7 +140,7 @@ class PaidRun:
         run = storage.run_of(connection, self.paid.entry)
         if run is None or run.id != self.paid.run or run.mark not in expected:
             raise RefusedError(
-                f"the training that entry {self.paid.entry} paid for has gone on elsewhere, from "
+                f"the training that entry {self.paid.entry} paid for was continued elsewhere, from "
                 "a newer checkpoint or a copy of this one, and one payment gives one model. Go on "
                 "with the newest checkpoint; if it is lost, remove this one and begin anew, which "
                 "is paid for anew"

@@ -44,7 +44,7 @@ class Dafsa:
         All steps are array operations on whole levels, so the work is that of sorting the
         events once.
         """
-        order = variants._canonical_order()
+        order = variants.canonical_order()
         parent, label, final, node = _prefix_tree(variants.take(order))
         state = _merged(parent, label, final)
         states = int(state.max()) + 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from discreet.errors import DiscreetError
 
-class LogError(ValueError):
+
+class LogError(DiscreetError, ValueError):
     """A log that cannot be read, written or used: says what, where, and how to mend it."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import polars as pl
 
 from discreet.arrays import Ints
 from discreet.log.errors import LogError
+from discreet.log.frames import as_pandas
 from discreet.log.variants import Variants, spans
 
 CASE = "case:concept:name"
@@ -178,8 +179,26 @@ class EventLog:
             self, order=self.order[positions], codes=self.codes[positions], offsets=fresh
         )
 
+    def to_polars(self) -> pl.DataFrame:
+        """The events as a Polars frame: XES names, sorted by case, timestamp and position."""
+        return self.frame
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame, as PM4Py takes it."""
+        return as_pandas(self.frame)
+
     def __repr__(self) -> str:
-        return f"EventLog({self.cases} cases, {self.events} events)"
+        return (
+            f"EventLog({self.cases:,} cases, {self.events:,} events, "
+            f"{len(self.activities):,} activities)"
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+
+        head = self.frame.head(5)
+        rows = [[str(value) for value in row] for row in head.iter_rows()]
+        return notebook.box(repr(self), notebook.table(head.columns, rows))
 
 
 def _by_appearance(values: pl.Series) -> npt.NDArray[np.int64]:

@@ -6,17 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Ints
+from discreet.log.frames import as_pandas
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Key = TypeVar("Key", bound=tuple[str, ...])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Variants:
     """A multiset of activity sequences on integer arrays; the pivot of the library.
 
@@ -89,7 +93,7 @@ class Variants:
             return cls.empty(activities), variant_of
         source = np.concatenate(first)
         variants = _gather(activities, codes, offsets, source, np.concatenate(counts))
-        order = variants._canonical_order()
+        order = variants.canonical_order()
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         return variants.take(order), rank[variant_of]
@@ -148,16 +152,38 @@ class Variants:
         recode[used] = np.arange(len(used), dtype=np.int32)
         labels = tuple(self.activities[c] for c in used)
         fresh = Variants(labels, recode[self.codes], self.offsets, self.counts)
-        return fresh.take(fresh._canonical_order())
+        return fresh.take(fresh.canonical_order())
 
-    def _canonical_order(self) -> npt.NDArray[np.int64]:
+    def canonical_order(self) -> npt.NDArray[np.int64]:
+        """The order of the sequences by their codes, shorter first where one begins another."""
         wide = self.codes.astype(">u4").tobytes()
         bounds = (4 * self.offsets).tolist()
         keys = [wide[a:b] for a, b in pairwise(bounds)]
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
+    def to_polars(self) -> pl.DataFrame:
+        """A Polars frame with the sequences (`variant`, a list) and their counts (`cases`)."""
+        import polars as pl
+
+        labels = pl.Series("variant", [list(s) for s, _ in self], dtype=pl.List(pl.String))
+        return pl.DataFrame([labels, pl.Series("cases", self.counts, dtype=pl.Int64)])
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame."""
+        return as_pandas(self.to_polars())
+
     def __repr__(self) -> str:
-        return f"Variants({len(self)} variants, {self.cases} cases)"
+        return (
+            f"Variants({len(self):,} variants, {self.cases:,} cases, "
+            f"{len(self.activities):,} activities)"
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+
+        top = np.argsort(-self.counts, kind="stable")[:10]
+        rows = [[f"{self.counts[i]:,}", " → ".join(self.sequence(int(i)))] for i in top]
+        return notebook.box(repr(self), notebook.table(("cases", "variant"), rows))
 
 
 def spans(offsets: Ints, chosen: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import FREQUENT, ONE_MORE, AuditCase
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.blocks.alphabet import alphabet_parameter, checked_alphabet
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import alphabet_parameter, checked_alphabet
+from discreet.mechanisms.parameters import ParameterError, below_one, parameter
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Statement, Step
-from discreet.release import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -26,7 +27,7 @@ LITTLE = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Auto(Mechanism):
+class Auto(Mechanism[Variants]):
     """Choose between headtail, travas and laplace without reading the log, and say why.
 
     The choice depends on the parameters alone, so it costs nothing, the guarantee is that of the
@@ -48,9 +49,7 @@ class Auto(Mechanism):
     delta: float = parameter(
         1e-6,
         "probability of an exception from epsilon; keep it far below 1/cases. 0 needs an alphabet",
-        low=0,
-        high=1,
-        open_high=True,
+        below_one,
     )
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     want: Literal["likeness", "real-variants"] = parameter(
@@ -70,8 +69,18 @@ class Auto(Mechanism):
             )
         _ = self.choice
 
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Each of the mechanisms that it may choose; see the base class."""
+        pairs = ONE_MORE, FREQUENT
+        return (
+            AuditCase({}, pairs, usual=False),
+            AuditCase({"want": "real-variants"}, pairs, usual=False),
+            AuditCase({"delta": 0.0, "epsilon": 0.2}, pairs, usual=False),
+        )
+
     @cached_property
-    def choice(self) -> tuple[Mechanism, str]:
+    def choice(self) -> tuple[Mechanism[Variants], str]:
         """The chosen mechanism and the reason."""
         common: dict[str, Any] = {
             "epsilon": self.epsilon,
@@ -108,8 +117,8 @@ class Auto(Mechanism):
         """Refuse before anything is spent what the chosen mechanism refuses."""
         self.choice[0].check(log)
 
-    def _draw(self, log: EventLog, source: Randomness) -> Artefact:
+    def _draw(self, log: EventLog, source: Randomness) -> Variants:
         return self.choice[0]._draw(log, source)
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Artefact]:
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Variants]:
         return self.choice[0]._draw_many(log, runs, source)

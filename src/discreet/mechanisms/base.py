@@ -6,25 +6,36 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.files import LOG_SUFFIXES
-from discreet.mechanisms.parameters import Parameter, ParameterError, declared, parameter
+from discreet.mechanisms.audit_cases import AuditCase
+from discreet.mechanisms.parameters import (
+    Parameter,
+    ParameterError,
+    between,
+    declared,
+    fraction,
+    parameter,
+)
 from discreet.privacy.conversion import per_case
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.noise import Rational
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Found, Group, Statement, Step, noise_of, promised
-from discreet.release import Artefact, Release
+from discreet.releases import A_co, Release
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 Fidelity = Literal["strict", "published"]
+
+GROUP = "discreet.mechanisms"
+"""The entry points through which packages offer mechanisms."""
 
 LEAST_EPSILON = 1e-6
 """Of a case. Below it noise no longer fits into 64 bits, and nothing is left of any log."""
@@ -33,17 +44,12 @@ LEAST_EPSILON = 1e-6
 def delta_parameter(default: float = 1e-6) -> Any:
     """Declare delta, for mechanisms that need one."""
     return parameter(
-        default,
-        "probability of an exception from epsilon; keep it far below 1/cases",
-        low=0,
-        high=1,
-        open_low=True,
-        open_high=True,
+        default, "probability of an exception from epsilon; keep it far below 1/cases", fraction
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mechanism(ABC):
+class Mechanism(ABC, Generic[A_co]):
     """A differentially private release of a log.
 
     A subclass is a frozen dataclass. It declares its parameters as fields, divides a budget per
@@ -56,8 +62,8 @@ class Mechanism(ABC):
     """Its name on the command line."""
     summary: ClassVar[str]
     """One line: what it does."""
-    paper: ClassVar[str] = "unpublished"
-    """Where it was published."""
+    paper: ClassVar[str] = ""
+    """Where it was published, if it was."""
     returns: ClassVar[str]
     """What kind of artefact comes out."""
     suffixes: ClassVar[tuple[str, ...]] = LOG_SUFFIXES
@@ -66,14 +72,12 @@ class Mechanism(ABC):
     epsilon: float = parameter(
         1.0,
         "how far one case may shift the odds of any outcome: e^epsilon; smaller is more private",
-        low=1e-4,
-        high=100_000,
+        between(1e-4, 100_000),
     )
     cases_per_individual: int | None = parameter(
         None,
         "protect individuals, not single cases: keep at most this many random cases of each",
-        low=1,
-        high=10_000,
+        between(1, 10_000),
     )
 
     def __post_init__(self) -> None:
@@ -87,13 +91,24 @@ class Mechanism(ABC):
         except ValueError as error:
             raise ParameterError(f"{self.name}: {error}") from error
 
-    def _validate(self) -> None:  # noqa: B027 (most mechanisms have nothing to refuse)
+    def _validate(self) -> None:
         """Refuse parameters that do not go together; a subclass extends this."""
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """The declared parameters by name."""
         return declared(cls)
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """With which parameters, and on which pairs of logs, it is to be audited.
+
+        Every noisy step should answer in one of them, and some pair should show if it had no
+        noise. By default each fidelity on the usual pairs.
+        """
+        fidelity = cls.parameters().get("fidelity")
+        choices = fidelity.choices if fidelity else ()
+        return tuple(AuditCase({"fidelity": choice}) for choice in choices) or (AuditCase(),)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -182,10 +197,8 @@ class Mechanism(ABC):
         for step in self.spending.walk() if self.spending else ():
             step.prepare()
 
-    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release:
+    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release[A_co]:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
-        from discreet.mechanisms.registry import provider_of
-
         source = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
         promise = self.promise(log)
         self.check(log)
@@ -200,10 +213,23 @@ class Mechanism(ABC):
             parameters=self.settings,
             notes=self._notes(),
             seed=insecure_seed,
-            provider=provider_of(type(self)),
+            provider=self.provider(),
             columns={role: name for role, name in log.names.items() if name != role},
             classifier=log.classifier,
         )
+
+    @classmethod
+    def provider(cls) -> dict[str, str]:
+        """The package that it comes from, with its version, unless that is this one."""
+        if cls.__module__.startswith("discreet."):
+            return {}
+        from importlib.metadata import entry_points
+
+        return {
+            entry.dist.name: entry.dist.version
+            for entry in entry_points(group=GROUP, name=cls.name)
+            if entry.dist and entry.value.startswith(f"{cls.__module__.partition('.')[0]}")
+        }
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log. They read the raw log: never part of a release."""
@@ -236,10 +262,10 @@ class Mechanism(ABC):
         """What is to be said of a release besides its cost, when this much was asked for."""
 
     @abstractmethod
-    def _draw(self, log: EventLog, source: Randomness) -> Artefact:
+    def _draw(self, log: EventLog, source: Randomness) -> A_co:
         """The artefact, with all randomness from `source`."""
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Artefact]:
+    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[A_co]:
         """As many independent artefacts of one log, for audits; override where it is cheaper."""
         return (self._draw(log, source) for _ in range(runs))
 
@@ -250,7 +276,7 @@ def bound_individuals(log: EventLog, cases: int, source: Randomness) -> EventLog
 
 
 def kept_cases(log: EventLog, cases: int, source: Randomness) -> Integers:
-    """Which cases are kept if each individual may have so many, chosen uniformly at random.
+    """Which cases are kept if each individual may have only a few, chosen uniformly at random.
 
     The choice for one individual reads nothing of the others: a random order of all cases,
     then the first few of each individual.

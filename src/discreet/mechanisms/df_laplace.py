@@ -11,16 +11,18 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import LONG_LOOP, ONE_MORE, VERY_LONG_CASE, AuditCase
+from discreet.mechanisms.blocks.alphabet import alphabet_status
+from discreet.mechanisms.blocks.contributions import Contributions, Norm
+from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
+from discreet.mechanisms.blocks.quantile import private_bound
 from discreet.mechanisms.laplace import PAPER
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import alphabet_status
-from discreet.mechanisms.parts.contributions import Contributions, Norm
-from discreet.mechanisms.parts.over_alphabet import OverAlphabet
-from discreet.mechanisms.parts.quantile import private_bound
+from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Sequential, Statement, Step, gaussian
+from discreet.releases import A_co
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -35,7 +37,7 @@ BOUND_QUANTILE = {"l1": 0.8, "l2": 0.9}
 
 
 @dataclass(frozen=True, kw_only=True)
-class FollowsMechanism(OverAlphabet):
+class FollowsMechanism(OverAlphabet[A_co]):
     """What the mechanisms share that count directly-follows pairs."""
 
     norm: Literal["auto", "l1", "l2"] = parameter(
@@ -47,8 +49,7 @@ class FollowsMechanism(OverAlphabet):
         None,
         "strict only: most steps (l1), or sum of squared steps (l2), that a case may contribute. "
         "Default: chosen privately for a tenth of epsilon",
-        low=1,
-        high=10_000,
+        between(1, 10_000),
     )
 
     def _validate(self) -> None:
@@ -99,7 +100,7 @@ class FollowsMechanism(OverAlphabet):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DFLaplace(FollowsMechanism):
+class DFLaplace(FollowsMechanism[Follows]):
     """Count how often one activity directly follows another, with noise on every pair.
 
     Neighbours: one case more or less. The log is seen through the public alphabet A, and every
@@ -128,8 +129,20 @@ class DFLaplace(FollowsMechanism):
     min_count: int | None = parameter(
         None,
         "leave out pairs with a noisy count below this; default: derived from the noise",
-        low=1,
+        at_least(1),
     )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Both kinds of noise, a bound that is private or given; see the base class."""
+        pairs = ONE_MORE, LONG_LOOP, VERY_LONG_CASE
+        strict = {"fidelity": "strict"}
+        return (
+            AuditCase(strict, pairs),
+            AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
+            AuditCase({**strict, "delta": 0.0, "bound": 3, "min_count": 1}, pairs),
+            AuditCase({"fidelity": "published"}, (VERY_LONG_CASE, LONG_LOOP, ONE_MORE)),
+        )
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":

@@ -11,9 +11,69 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
+from discreet.errors import DiscreetError
 
-class ParameterError(ValueError):
+
+class ParameterError(DiscreetError, ValueError):
     """A parameter outside its declared range; the message names the range."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The numbers between two ends, which belong to it unless they are open."""
+
+    low: float | None = None
+    high: float | None = None
+    open_low: bool = False
+    open_high: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        above = self.low is None or (value > self.low if self.open_low else value >= self.low)
+        below = self.high is None or (value < self.high if self.open_high else value <= self.high)
+        return above and below and math.isfinite(value)
+
+    def __str__(self) -> str:
+        low = "" if self.low is None else f"{'>' if self.open_low else '≥'} {self.low:g}"
+        high = "" if self.high is None else f"{'<' if self.open_high else '≤'} {self.high:g}"
+        return " and ".join(filter(None, (low, high))) or "any"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A few texts, one of which is chosen."""
+
+    choices: tuple[str, ...]
+
+    def __contains__(self, value: str) -> bool:
+        return value in self.choices
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(self.choices)
+
+
+Constraint = Interval | OneOf
+
+
+def between(low: float, high: float) -> Interval:
+    """From one number to another, both included."""
+    return Interval(low, high)
+
+
+def at_least(low: float) -> Interval:
+    """A number and all above it."""
+    return Interval(low)
+
+
+def one_of(*choices: str) -> OneOf:
+    """One of these texts; for a `Literal` this need not be said."""
+    return OneOf(choices)
+
+
+positive = Interval(0, open_low=True)
+unit_interval = between(0, 1)
+fraction = Interval(0, 1, open_low=True, open_high=True)
+below_one = Interval(0, 1, open_high=True)
+"""For a delta that may be 0."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +84,7 @@ class Parameter:
     type: type
     default: Any
     help: str
-    low: float | None = None
-    high: float | None = None
-    open_low: bool = False
-    open_high: bool = False
-    choices: tuple[str, ...] = ()
+    constraint: Constraint | None = None
     optional: bool = False
     read: Callable[[str], Any] | None = None
     """For lists: what a text stands for, such as the name of a file that holds the list."""
@@ -39,37 +95,29 @@ class Parameter:
         return "--" + self.name.replace("_", "-")
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """The texts it may be, if they are few."""
+        return self.constraint.choices if isinstance(self.constraint, OneOf) else ()
+
+    @property
     def range(self) -> str:
         """The allowed values in words."""
-        if self.choices:
-            return ", ".join(self.choices)
+        if self.constraint is not None:
+            return str(self.constraint).removeprefix("one of ")
         if self.type is tuple:
             return "texts"
-        if self.low is None and self.high is None:
-            return "any" if self.type is not bool else "yes or no"
-        parts = []
-        if self.low is not None:
-            parts.append(f"{'>' if self.open_low else '≥'} {self.low:g}")
-        if self.high is not None:
-            parts.append(f"{'<' if self.open_high else '≤'} {self.high:g}")
-        return " and ".join(parts)
+        return "any" if self.type is not bool else "yes or no"
 
     def check(self, value: Any) -> Any:
         """The value in its declared type, or a ParameterError that says what is allowed."""
         if value is None and self.optional:
             return None
         value = self._typed(value)
-        if self.choices and value not in self.choices:
-            raise ParameterError(f"{self.name} must be one of {self.range}, not {value!r}")
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            too_low = self.low is not None and (
-                value <= self.low if self.open_low else value < self.low
-            )
-            too_high = self.high is not None and (
-                value >= self.high if self.open_high else value > self.high
-            )
-            if too_low or too_high or not math.isfinite(value):
-                raise ParameterError(f"{self.name} must be {self.range}, not {value:g}")
+        if self.constraint is not None and value not in self.constraint:
+            shown = repr(value) if isinstance(value, str) else f"{value:g}"
+            raise ParameterError(f"{self.name} must be {self.constraint}, not {shown}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ParameterError(f"{self.name} must be finite, not {value:g}")
         return value
 
     def _typed(self, value: Any) -> Any:
@@ -119,28 +167,16 @@ _WORDS = {
 def parameter(
     default: Any,
     help: str,
+    constraint: Constraint | None = None,
     *,
-    low: float | None = None,
-    high: float | None = None,
-    open_low: bool = False,
-    open_high: bool = False,
     read: Callable[[str], Any] | None = None,
 ) -> Any:
-    """Declare a dataclass field as a parameter, with its range and one line of help.
+    """Declare a dataclass field as a parameter, with what it may be and one line of help.
 
     A list of texts is declared as `tuple[str, ...] | str`; `read` then says what a text means.
     """
-    return dataclasses.field(
-        default=default,
-        metadata={
-            "help": help,
-            "low": low,
-            "high": high,
-            "open_low": open_low,
-            "open_high": open_high,
-            "read": read,
-        },
-    )
+    metadata = {"help": help, "constraint": constraint, "read": read}
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 @cache
@@ -152,21 +188,16 @@ def declared(owner: type) -> dict[str, Parameter]:
         if "help" not in entry.metadata:
             continue
         kind: Any = hints[entry.name]
-        optional, choices = False, ()
+        optional, told = False, dict(entry.metadata)
         if get_origin(kind) in (typing.Union, types.UnionType):
             allowed = [arg for arg in get_args(kind) if arg is not type(None)]
             optional = len(allowed) < len(get_args(kind))
             kind = next((arg for arg in allowed if get_origin(arg) is tuple), allowed[0])
         if get_origin(kind) is Literal:
-            choices, kind = get_args(kind), str
+            told["constraint"], kind = OneOf(get_args(kind)), str
         if get_origin(kind) is tuple:
             kind = tuple
         found[entry.name] = Parameter(
-            name=entry.name,
-            type=kind,
-            default=entry.default,
-            optional=optional,
-            choices=choices,
-            **entry.metadata,
+            name=entry.name, type=kind, default=entry.default, optional=optional, **told
         )
     return found

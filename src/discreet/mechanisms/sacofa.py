@@ -8,6 +8,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import (
+    BROKEN_RULE,
+    NO_HOSPITAL,
+    ONE_MORE,
+    THREE_STEPS,
+    AuditCase,
+)
+from discreet.mechanisms.blocks.alphabet import FROM_LOG, alphabet_status
+from discreet.mechanisms.blocks.learned_rules import learned_rules
+from discreet.mechanisms.blocks.nudge import Nudge, Pruning
+from discreet.mechanisms.blocks.prefix_growth import DROPPED, HARMFUL, HARMLESS
+from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
+from discreet.mechanisms.blocks.rules import RuleRows, Rules, checked_rules, read_rules
 from discreet.mechanisms.laplace import (
     PrefixMechanism,
     published_levels,
@@ -16,13 +29,7 @@ from discreet.mechanisms.laplace import (
     refuse_explosion,
     starting_min_count,
 )
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import FROM_LOG, alphabet_status
-from discreet.mechanisms.parts.learned_rules import learned_rules
-from discreet.mechanisms.parts.nudge import Nudge, Pruning
-from discreet.mechanisms.parts.prefix_growth import DROPPED, HARMFUL, HARMLESS
-from discreet.mechanisms.parts.prefix_tree import NoisyPrefixTree
-from discreet.mechanisms.parts.rules import RuleRows, Rules, checked_rules, read_rules
+from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import (
@@ -93,7 +100,7 @@ class SaCoFa(PrefixMechanism):
         "binary", "continuous: a prefix that breaks more rules takes more of what is let in"
     )
     max_violations: int = parameter(
-        3, "continuous score only: more broken rules than this count as this many", low=1, high=100
+        3, "continuous score only: more broken rules than this count as this many", between(1, 100)
     )
     pruning: Pruning = parameter(
         "both",
@@ -102,13 +109,15 @@ class SaCoFa(PrefixMechanism):
     min_count: int | None = parameter(
         None,
         "prune prefixes with a noisy count below this; default: derived from the noise",
-        low=1,
+        at_least(1),
     )
     min_count_harmful: int | None = parameter(
-        None, "the same for harmful prefixes; default: min_count if given, else derived", low=1
+        None,
+        "the same for harmful prefixes; default: min_count if given, else derived",
+        at_least(1),
     )
     max_distinct: int = parameter(
-        10, "rules = learn only: distinct activities per case that count", low=1, high=1000
+        10, "rules = learn only: distinct activities per case that count", between(1, 1000)
     )
 
     def _validate(self) -> None:
@@ -124,6 +133,26 @@ class SaCoFa(PrefixMechanism):
             raise ParameterError("published takes its rules from a file or from the raw log")
         if isinstance(rules, tuple):
             object.__setattr__(self, "rules", checked_rules(rules))
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Public rules, learned ones, all forms of the tree; see the base class."""
+        known = {"rules": (("never_follows", "a", "d"),)}
+        learned = {"rules": LEARN, "max_length": 3}
+        pairs = ONE_MORE, THREE_STEPS, BROKEN_RULE
+        public = cls._split_pair(max_length=3, **known)
+        private = cls._split_pair(**learned)
+        return (
+            AuditCase({**known, "max_length": 3, "form": "privtree"}, (public, *pairs)),
+            AuditCase({**known, "delta": 1e-6}, pairs, usual=False),
+            AuditCase({**learned, "form": "privtree"}, (private, *pairs)),
+            AuditCase({**learned, "form": "gaussian"}, pairs, usual=False),
+            AuditCase({**learned, "form": "levels", "delta": 0.0}, pairs, usual=False),
+            AuditCase(
+                {"fidelity": "published", "max_length": 3, "min_count": 1},
+                (NO_HOSPITAL, BROKEN_RULE),
+            ),
+        )
 
     @property
     def most_harm(self) -> int:

@@ -11,12 +11,13 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import BROKEN_RULE, LONG_LOOP, ONE_MORE, AuditCase
+from discreet.mechanisms.blocks.alphabet import alphabet_status
+from discreet.mechanisms.blocks.contributions import Contributions, near_pairs
+from discreet.mechanisms.blocks.nudge import let_in
+from discreet.mechanisms.blocks.walks import balanced, walk_out
 from discreet.mechanisms.df_laplace import FOLLOWS, FollowsMechanism, square
-from discreet.mechanisms.parameters import parameter
-from discreet.mechanisms.parts.alphabet import alphabet_status
-from discreet.mechanisms.parts.contributions import Contributions, near_pairs
-from discreet.mechanisms.parts.nudge import let_in
-from discreet.mechanisms.parts.walks import balanced, walk_out
+from discreet.mechanisms.parameters import at_least, between, parameter
 from discreet.mechanisms.sacofa import PAPER
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
@@ -33,7 +34,7 @@ NEAR_SHARE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
-class SaPa(FollowsMechanism):
+class SaPa(FollowsMechanism[Variants]):
     """Draw a noisy directly-follows distribution and walk through it from start to end.
 
     Neighbours: one case more or less. A pair of activities is near if one follows the other
@@ -60,7 +61,7 @@ class SaPa(FollowsMechanism):
     returns: ClassVar[str] = "variants"
 
     max_distance: int = parameter(
-        1, "pairs are near if one follows the other within so many steps", low=1, high=20
+        1, "pairs are near if one follows the other within this many steps", between(1, 20)
     )
     playout: Literal["auto", "balanced", "backtracking"] = parameter(
         "auto",
@@ -71,13 +72,26 @@ class SaPa(FollowsMechanism):
         None,
         "strict only: leave out near pairs with a noisy count below this; default: derived from "
         "the noise",
-        low=1,
+        at_least(1),
     )
 
     @property
     def near_share(self) -> float:
         """What nearness takes of epsilon and delta."""
         return NEAR_SHARE if self.max_distance > 1 else 0.0
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Both kinds of noise, with and without nearness; see the base class."""
+        pairs = ONE_MORE, BROKEN_RULE, LONG_LOOP
+        strict = {"fidelity": "strict"}
+        return (
+            AuditCase(strict, pairs),
+            AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
+            AuditCase({**strict, "max_distance": 2}, pairs, usual=False),
+            AuditCase({**strict, "max_distance": 2, "delta": 0.0}, pairs, usual=False),
+            AuditCase({"fidelity": "published"}, (LONG_LOOP, BROKEN_RULE, ONE_MORE)),
+        )
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":

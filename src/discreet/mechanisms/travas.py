@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import (
+    FIRST_CASE,
+    FREQUENT,
+    ONE_MORE,
+    SECOND_CASE,
+    UNIQUE_VARIANT,
+    AuditCase,
+)
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
-from discreet.mechanisms.parameters import parameter
-from discreet.mechanisms.parts.closest import (
+from discreet.mechanisms.blocks.closest import (
     CHOICE,
     CHOICE_SHARE,
     check_comparable,
@@ -22,6 +30,7 @@ from discreet.mechanisms.parts.closest import (
     chosen,
     closeness,
 )
+from discreet.mechanisms.parameters import between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import (
     LARGEST_EPSILON,
@@ -42,9 +51,27 @@ PAPER = (
 
 VARIANTS = "selection and counts of variants"
 
+_LETTERS = "klmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+TIED_CANDIDATES = Pair(
+    "tied candidates",
+    "one run shows two variants, the mean of two only one, and a case decides which is closer",
+    traces("ababababab", 27, "cdcdcdcdcd", 13)
+    | {tuple("abababab" + letter + "k"): 1 for letter in _LETTERS[:50]},
+    Case(tuple("abababab" + _LETTERS[50] + "k")),
+)
+"""At ε = 1, δ = .01 and two runs: nobody else's variant is among the 51, and none of them is ever
+shown, but they make up for the second variant."""
+TIED_RUNS = Pair(
+    "tied runs",
+    "a rare variant grows from one case to two beside a frequent one",
+    traces("ab", 7, "c", 1),
+    Case(("c",)),
+    public={"delta": 0.1},
+)
+
 
 @dataclass(frozen=True, kw_only=True)
-class TraVaS(Mechanism):
+class TraVaS(Mechanism[Variants]):
     """Show each variant with a noisy count if that count passes a threshold.
 
     Neighbours: one case more or less. A case belongs to exactly one variant, so it changes one
@@ -66,6 +93,16 @@ class TraVaS(Mechanism):
     fidelity: Fidelity = parameter(
         "strict", "strict: the best proved form; published: the paper's algorithm"
     )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Both forms at a large δ, and the default; see the base class."""
+        pairs = ONE_MORE, UNIQUE_VARIANT, FIRST_CASE, SECOND_CASE
+        return (
+            AuditCase({"fidelity": "strict"}, pairs),
+            AuditCase({"fidelity": "strict", "delta": 1e-6}, (FREQUENT,)),
+            AuditCase({"fidelity": "published"}, pairs),
+        )
 
     @property
     def selection(self) -> Selection:
@@ -101,7 +138,7 @@ class TraVaS(Mechanism):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UTraVaS(Mechanism):
+class UTraVaS(Mechanism[Variants]):
     """Average several TraVaS runs with smaller budgets, and choose how many.
 
     For i runs at (ε/i, δ/i) each, the union of the shown variants with the mean of their counts
@@ -133,8 +170,21 @@ class UTraVaS(Mechanism):
         "fixed", "strict only: average exactly `runs`, or let a private choice take fewer"
     )
     runs: int = parameter(
-        1, "how many TraVaS runs are averaged; the most that are tried", low=1, high=20
+        1, "how many TraVaS runs are averaged; the most that are tried", between(1, 20)
     )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """One run, two, a private choice between them, the published form; see the base class."""
+        pairs = FREQUENT, ONE_MORE, UNIQUE_VARIANT, SECOND_CASE
+        strict = {"fidelity": "strict"}
+        return (
+            AuditCase(strict, pairs),
+            AuditCase({**strict, "delta": 1e-6}, (FREQUENT,)),
+            AuditCase({**strict, "runs": 2}, pairs),
+            AuditCase({**strict, "runs": 2, "choose": "private"}, (*pairs, TIED_CANDIDATES)),
+            AuditCase({"fidelity": "published", "runs": 3}, (TIED_RUNS, *pairs)),
+        )
 
     @property
     def _chosen(self) -> bool:
@@ -235,7 +285,7 @@ def _candidate(runs: int) -> str:
 
 
 def _runs(name: str, budget: Budget, runs: int, each: str) -> Sequential:
-    """So many equal TraVaS runs that together cost the budget."""
+    """Equal TraVaS runs that together cost the budget."""
     part = budget.share(1 / runs)
     selection = TruncatedSelection(min(part.epsilon, LARGEST_EPSILON), part.delta)
     return Sequential(name, tuple(Selecting(f"{each} {i + 1}", selection) for i in range(runs)))
@@ -255,6 +305,9 @@ def _averages(
     noise = [step.noise(math.prod(shape), source).reshape(shape) for step in steps]
     noisy = variants.counts + np.stack(noise, axis=1)
     passed = noisy > selection.threshold
+    if size == 1:
+        for step, row, over in zip(steps, noisy[0], passed[0], strict=True):
+            step.note_shown(row[over])
     times = passed.sum(axis=1)
     total = np.where(passed, noisy, 0).sum(axis=1)
     mean = np.rint((total + (runs - times) * hidden) / runs).astype(np.int64)

@@ -107,7 +107,7 @@ class Miner:
 
     def _branch(self, graph: Follows, part: list[int]) -> Tree:
         """A parallel branch, as the log would look without the others."""
-        own = _bridged(graph, set(range(len(graph.activities))).difference(part))
+        own = bridged(graph, set(range(len(graph.activities))).difference(part))
         child = self._mine(own.part(part))
         return optional(child) if self._rare(graph, part) else child
 
@@ -144,7 +144,7 @@ class Miner:
         everyone = range(len(graph.activities))
         for aside in everyone:
             others = [i for i in everyone if i != aside]
-            rest = _bridged(graph, [aside])
+            rest = bridged(graph, [aside])
             found = self._cut(rest.part(others))
             if found is not None:
                 leaf = activity(graph.activities[aside])
@@ -161,13 +161,13 @@ class Miner:
         if len(graph.activities) == 2:
             return flower(graph.activities)
         rarest = int(np.argmin(graph.between.sum(axis=0) + graph.starts))
-        rest = _bridged(graph, [rarest])
+        rest = bridged(graph, [rarest])
         others = [i for i in everyone if i != rarest]
         left = self._mine(rest.part(others))
         return parallel(flower([graph.activities[rarest]]), left)
 
 
-def _bridged(graph: Follows, absent: Iterable[int]) -> Follows:
+def bridged(graph: Follows, absent: Iterable[int]) -> Follows:
     """The graph as if some activities were not logged: what came before meets what came after.
 
     What came before and after is no repetition: two activities in any order look just so.

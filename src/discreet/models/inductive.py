@@ -69,7 +69,7 @@ def _project(operator: Operator, place: dict[str, int], parts: int, log: Sublog)
         if operator == "exclusive":
             seen = range(most := max(seen, key=places.count), most + 1)
         elif operator == "sequence":
-            ends = _segments(places, parts)
+            ends = segment_ends(places, parts)
             begins = [0, *ends[:-1]]
         for part in seen:
             inside = range(begins[part], ends[part])
@@ -77,7 +77,7 @@ def _project(operator: Operator, place: dict[str, int], parts: int, log: Sublog)
     return result
 
 
-def _segments(places: list[int], parts: int) -> list[int]:
+def segment_ends(places: list[int], parts: int) -> list[int]:
     """Where the segment of each part ends, so that most events lie in that of their own part.
 
     By dynamic programming: `kept[i]` is how many of the first i events stay if the parts so far

@@ -14,7 +14,7 @@ AGAIN = 0.5
 
 
 def play_out(tree: Tree, cases: int, seed: int, max_length: int = 200) -> Variants:
-    """Variants of so many cases: choices are even, branches interleave at random.
+    """Variants of simulated cases: choices are even, branches interleave at random.
 
     Reads nothing but the tree, so on a released tree it is free. A loop goes round again with
     probability one half, until a case has `max_length` events.

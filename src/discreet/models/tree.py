@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from discreet.errors import DiscreetError
+
 Operator = Literal["sequence", "exclusive", "parallel", "loop"]
 
 SYMBOLS: dict[Operator, str] = {"sequence": "→", "exclusive": "×", "parallel": "+", "loop": "↺"}
 
 
-class TreeError(ValueError):
+class TreeError(DiscreetError, ValueError):
     """A tree that is not well formed."""
 
 

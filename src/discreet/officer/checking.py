@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.certificate import (
-    Certificate,
-    Finding,
-    check_certificate,
-    follows_from_parameters,
-)
+from discreet.certificate import Certificate, Finding
 from discreet.log.files import readable
+from discreet.mechanisms.certified import follows_from_parameters
+from discreet.verification import check_certificate
 
 if TYPE_CHECKING:
     from discreet.ledger.account import Account

@@ -1,37 +1,11 @@
-"""Composition inside one release, whose parameters are all fixed before its first output.
-
-Across releases that are chosen one after another only a filter is valid; that is the ledger's
-work. Every conversion here rounds to the safe side.
-"""
+"""From zero-concentrated differential privacy to (ε, δ) and back, rounded to the safe side."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from discreet.privacy.guarantee import Budget, Part
-
 _UP = 1 + 2**-40
-
-
-def basic(parts: Iterable[Part]) -> Budget:
-    """Add up epsilons and deltas: valid always, also adaptively."""
-    listed = list(parts)
-    if any(part.rho is not None for part in listed):
-        raise ValueError("a part accounted in zCDP has no epsilon of its own; use zcdp()")
-    return Budget(
-        math.fsum(part.epsilon for part in listed),
-        min(1.0, math.fsum(part.delta for part in listed)),
-    )
-
-
-def zcdp(parts: Iterable[Part], delta: float) -> Budget:
-    """Add up ρ (a pure ε counts ε²/2) and convert at `delta`; the parts' own deltas come on top."""
-    listed = list(parts)
-    rho = math.fsum(p.rho if p.rho is not None else p.epsilon**2 / 2 for p in listed)
-    own = math.fsum(part.delta for part in listed)
-    return Budget(zcdp_epsilon(rho, delta), min(1.0, own + delta))
 
 
 @lru_cache(maxsize=256)
@@ -85,24 +59,3 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
         else:
             high = middle
     return low
-
-
-def pld_epsilon(
-    laplace_scales: Sequence[float], gaussian_multipliers: Sequence[float], delta: float
-) -> float:
-    """ε at `delta` of sensitivity-1 Laplace and Gaussian steps, by privacy-loss distributions.
-
-    Only for steps fixed in advance: across adaptively chosen parameters this is not valid. The
-    estimate is pessimistic (dp-accounting rounds losses up). At δ = 0 it would answer infinity;
-    use `basic` there.
-    """
-    if not 0 < delta < 1:
-        raise ValueError("privacy-loss distributions need delta between 0 and 1; use basic()")
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    total = pld.identity()
-    for scale in laplace_scales:
-        total = total.compose(pld.from_laplace_mechanism(scale))
-    for multiplier in gaussian_multipliers:
-        total = total.compose(pld.from_gaussian_mechanism(multiplier))
-    return float(total.get_epsilon_for_delta(delta))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -29,7 +29,7 @@ class CountNoise:
     A vector of counts of L1 sensitivity Δ with Laplace noise of scale Δ/ε is ε-DP; one of L2
     sensitivity Δ with Gaussian noise of variance Δ²/(2ρ) is ρ-zCDP, whatever is drawn lazily or
     left out by looking at the noisy values only. Mechanisms get theirs from a step of their
-    spending (`privacy/steps.py`), whose name it carries.
+    spending (`privacy/steps/`), whose name it carries.
     """
 
     kind: Literal["laplace", "gaussian"]
@@ -56,7 +56,7 @@ class CountNoise:
         return cls("gaussian", Fraction(sensitivity_squared) / (2 * Fraction(rho)), name)
 
     def draw(self, size: int, rng: Randomness) -> Integers:
-        """Independent noise for so many counts."""
+        """Independent noise for `size` counts."""
         if self.kind == "laplace":
             return discrete_laplace(self.size, size, rng)
         return discrete_gaussian(self.size, size, rng)
@@ -70,7 +70,7 @@ class CountNoise:
     def finer(self, grid: int) -> CountNoise:
         """The same noise for counts in steps of 1/grid."""
         factor = grid if self.kind == "laplace" else grid**2
-        return CountNoise(self.kind, self.size * factor, self.name)
+        return replace(self, size=self.size * factor)
 
     @property
     def deviation(self) -> float:
@@ -78,7 +78,7 @@ class CountNoise:
         return math.sqrt(self.size) if self.kind == "gaussian" else math.sqrt(2) * float(self.size)
 
     def threshold(self, candidates: int, invented: float = 1.0) -> int:
-        """The least count at which, of so many empty candidates, about `invented` still pass."""
+        """The least count at which, of this many empty candidates, about `invented` still pass."""
         chance = min(0.5, invented / max(1, candidates))
         if self.kind == "gaussian":
             from statistics import NormalDist

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -54,6 +55,13 @@ class Part:
     rule: str = ""
     parts: tuple[Part, ...] = ()
 
+    @property
+    def cost(self) -> str:
+        """What it spends, in symbols."""
+        if self.rho is None:
+            return str(Budget(self.epsilon, self.delta))
+        return f"ρ = {self.rho:.4g}" + (f", δ = {self.delta:.4g}" if self.delta else "")
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Part:
         """Inverse of `asdict`."""
@@ -61,7 +69,7 @@ class Part:
         return cls(**values | {"parts": below})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Guarantee:
     """The promise of a release, with everything it rests on.
 
@@ -113,54 +121,34 @@ class Guarantee:
         person = individual if self.unit == "individual" else None
         return replace(self, case_column=case, individual_column=person)
 
-    def explain(self) -> str:
-        """The promise in plain words, for a data-protection officer."""
-        one, it = ("case", "it") if self.unit == "case" else ("person", "they")
-        added = self.neighbours == "add-remove"
-        change = f"adding or removing one {one}" if added else f"replacing one {one} by another"
-        doubt = f"whether a certain {one} is" if added else f"which of two {one}s is"
-        lines = []
-        if self.randomness == "seeded":
-            lines.append(
-                "NOT PRIVATE: the noise came from a seed, so whoever knows or guesses the seed can "
-                "take it out again. Use this release for tests and experiments only."
-            )
-        if self.holds is None:
-            lines.append(
-                "This release carries no differential-privacy guarantee: no finite bound is known "
-                f"on what it tells about one {one}."
-            )
-        else:
-            epsilon, delta = self.holds.epsilon, self.holds.delta
-            odds = f"{math.exp(epsilon):.4g}" if epsilon < 700 else f"e^{epsilon:.4g}"
-            sure = 1 / (1 + math.exp(-epsilon))
-            exception = (
-                f", apart from outcomes of probability at most δ = {delta:.4g}" if delta else ""
-            )
-            lines.append(
-                f"Whoever sees this release learns almost the same about any one {one} as if {it} "
-                f"had never been in the log. Precisely: {change} changes the probability of every "
-                f"possible outcome by a factor of at most e^ε = {odds} "
-                f"(ε = {epsilon:.4g}){exception}."
-            )
-            lines.append(
-                f"An example: someone who was undecided (50%) {doubt} in the log can be at most "
-                f"{100 * sure:.3g}% sure afterwards, whatever else they know"
-                + (f" (barring a chance of {delta:.4g})." if delta else ".")
-            )
-        if self.unit == "individual":
-            lines.append(f"A person counts with at most {self.cases_per_individual} cases.")
-        if self.case_column is not None:
-            people = ""
-            if self.individual_column is not None:
-                people = f", people by the column {self.individual_column!r}"
-            lines.append(f"Cases are told apart by the column {self.case_column!r}{people}.")
-        lines.append(f"{_STATUS_WORDS[self.status]} {self.reason}".strip())
-        if self.claimed and self.claimed != self.holds:
-            lines.append(f"Claimed: {self.claimed}. {_holds_words(self.holds)}")
-        if self.conditions:
-            lines.append("Taken as public: " + "; ".join(self.conditions) + ".")
-        return "\n".join(lines)
+    def explain(self, language: str | None = None) -> str:
+        """The promise in plain words, for a data-protection officer; see `privacy.words`."""
+        from discreet.privacy.words import explain
+
+        return explain(self, language)
+
+    def __repr__(self) -> str:
+        private = "" if self.private else ", NOT PRIVATE"
+        return (
+            f"Guarantee({self.holds or 'no bound'}, {self.status}, {self.neighbours}, "
+            f"per {self.unit}{private})"
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+
+        words = "".join(notebook.paragraph(line) for line in self.explain().splitlines())
+        rows = [["· " * depth + p.name, p.cost, p.rule] for depth, p in self.steps()]
+        steps = notebook.table(("step", "cost", "by"), rows) if rows else ""
+        return notebook.box(repr(self), words, steps)
+
+    def steps(self) -> Iterator[tuple[int, Part]]:
+        """Every step of the release with its depth, those above before those below."""
+        waiting = [(0, part) for part in reversed(self.parts)]
+        while waiting:
+            depth, part = waiting.pop()
+            yield depth, part
+            waiting += [(depth + 1, below) for below in reversed(part.parts)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -175,15 +163,3 @@ class Guarantee:
         fresh["conditions"] = tuple(fresh.get("conditions", ()))
         fresh["parts"] = tuple(Part.from_dict(part) for part in fresh.get("parts", ()))
         return cls(**fresh)
-
-
-_STATUS_WORDS = {
-    "proved": "This is proved.",
-    "conditional": "This holds on the conditions below.",
-    "refuted": "The published claim does not hold.",
-    "unproved": "No proof is known.",
-}
-
-
-def _holds_words(holds: Budget | None) -> str:
-    return f"What holds: {holds}." if holds else "What holds: nothing finite."

@@ -185,7 +185,7 @@ def bernoulli_exp(x: Rational, size: int, source: Randomness) -> Booleans:
         raise ValueError(f"x must not be negative, not {float(x)}")
     if x == 0:
         return np.ones(size, np.bool_)
-    heads: Booleans = _coin(x).draw(size, source) == 0
+    heads: Booleans = coin_table(x).draw(size, source) == 0
     return heads
 
 
@@ -199,7 +199,7 @@ def geometric(x: Rational, size: int, source: Randomness) -> Integers:
     if x < Fraction(1, LARGEST_SCALE):
         raise ValueError("scale (1/x) must be at most 2**50 for 64-bit noise")
     total = np.zeros(size, np.int64)
-    for shift, digit in _digits(x):
+    for shift, digit in digit_tables(x):
         part = digit.draw(size, source)
         if size and int(part.max()) >= 1 << 62 - shift:
             raise OverflowError("a geometric variable exceeds 64 bits")
@@ -213,7 +213,7 @@ def outlasts(x: Rational, times: Integers, source: Randomness) -> Booleans:
     A geometric variable reaches `times` with that probability; the two are compared digit by
     digit from the top, so the lower digits are drawn only where the higher ones tie.
     """
-    *lower, (beyond, top) = _digits(_positive("x", x))
+    *lower, (beyond, top) = digit_tables(_positive("x", x))
     wanted = times >> beyond
     part = top.draw(times.size, source)
     result: Booleans = part >= wanted
@@ -233,7 +233,7 @@ def discrete_laplace(scale: Rational, size: int, source: Randomness) -> Integers
     A geometric g stands for n = g, or with odds q = exp(-1/scale) for n = -1-g.
     """
     x = 1 / _positive("scale", scale)
-    negative = _sign(x).draw(size, source)
+    negative = sign_table(x).draw(size, source)
     return geometric(x, size, source) ^ -negative
 
 
@@ -274,8 +274,8 @@ def discrete_gaussian(sigma_squared: Rational, size: int, source: Randomness) ->
     log_width = max(0, isqrt(floor(variance)).bit_length() - 5)
     rate = 1 / (2 * variance)
     if log_width == 0:
-        return _unzigzag(_gaussian(rate).draw(size, source))
-    blocks = _half_gaussian(rate * 4**log_width)
+        return _unzigzag(gaussian_table(rate).draw(size, source))
+    blocks = half_gaussian_table(rate * 4**log_width)
 
     def place(block: Integers) -> Integers:
         zigzag = short_words(log_width + 1, block.size, source).astype(np.int64)
@@ -296,7 +296,7 @@ def discrete_gaussian(sigma_squared: Rational, size: int, source: Randomness) ->
         where, block = np.concatenate(doubtful), np.concatenate(in_block)
         least, magnitude = block << log_width, abs(values[where])
         wanted = (magnitude - least) * (magnitude + least)
-        reached = _geometric_below(rate, 2 * block + 1 << 2 * log_width, source) >= wanted
+        reached = geometric_below(rate, 2 * block + 1 << 2 * log_width, source) >= wanted
         return np.delete(values, where[~reached])
 
     return _fill(propose, size)
@@ -308,7 +308,7 @@ def _unzigzag(places: Integers) -> Integers:
     return values
 
 
-def _geometric_below(x: Fraction, bounds: Integers, source: Randomness) -> Integers:
+def geometric_below(x: Fraction, bounds: Integers, source: Randomness) -> Integers:
     """Draw n with P[n] ∝ exp(-x·n), 0 ≤ n < bound, element by element: uniform, then thinned."""
     found = np.empty_like(bounds)
     missing = np.arange(bounds.size)
@@ -396,7 +396,7 @@ def _heads(x: Fraction, bits: int) -> Weights:
 
 
 @lru_cache(maxsize=1024)
-def _digits(x: Fraction) -> tuple[tuple[int, Inversion], ...]:
+def digit_tables(x: Fraction) -> tuple[tuple[int, Inversion], ...]:
     """Return the parts of a geometric variable with their places, the lowest first.
 
     The top part is unbounded, and as fine as a table of 2**TABLE_BITS outcomes allows.
@@ -413,20 +413,24 @@ def _digits(x: Fraction) -> tuple[tuple[int, Inversion], ...]:
 
 
 @lru_cache(maxsize=1024)
-def _gaussian(x: Fraction) -> Inversion:
+def gaussian_table(x: Fraction) -> Inversion:
+    """Places of the discrete Gaussian, in the order of `_zigzag`."""
     return Inversion(partial(_zigzag, x))
 
 
 @lru_cache(maxsize=1024)
-def _half_gaussian(x: Fraction) -> Inversion:
+def half_gaussian_table(x: Fraction) -> Inversion:
+    """Places of half a discrete Gaussian, in the pairs of `_blocks`."""
     return Inversion(partial(_blocks, x))
 
 
 @lru_cache(maxsize=1024)
-def _sign(x: Fraction) -> Inversion:
+def sign_table(x: Fraction) -> Inversion:
+    """0 or 1, weighed 1 to exp(-x)."""
     return Inversion(partial(_powers, x, 2))
 
 
 @lru_cache(maxsize=1024)
-def _coin(x: Fraction) -> Inversion:
+def coin_table(x: Fraction) -> Inversion:
+    """0 with probability exp(-x), else 1."""
     return Inversion(partial(_heads, x))

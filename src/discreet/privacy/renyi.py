@@ -21,9 +21,9 @@ by Theorem 5 of Mironov, Talwar and Zhang (2019) the other direction is no large
 depend on what earlier ones gave add up order by order. ∎
 
 (ε, δ) follows at any order by Canonne, Kane and Steinke (2020), Proposition 12. Whichever order
-is best, each is valid, so the search needs no care. `pld_epsilon` looks at the same steps with
-continuous noise through dp-accounting's privacy-loss distributions: a second opinion, which is
-a little lower because it is not restricted to moments. It certifies nothing here.
+is best, each is valid, so the search needs no care. Tests compare it with privacy-loss
+distributions of the same steps with continuous noise, which are a little lower because they are
+not restricted to moments.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ LARGEST_ORDER = 1 << 18
 SLACK = 1e-8
 """Relative; covers the rounding of logarithms and sums many times over."""
 GRID_BITS = 12
-"""Noise multipliers have so many bits after the first, so that their squares are exact."""
+"""Noise multipliers have this many bits after the first, so that their squares are exact."""
 
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """So many noisy steps on Poisson samples, fixed before the first of them."""
+    """Noisy steps on Poisson samples, fixed before the first of them."""
 
     sampling_rate: Fraction
     steps: int
@@ -121,30 +121,6 @@ def _orders() -> tuple[int, ...]:
     while found[-1] < LARGEST_ORDER:
         found.append(max(found[-1] + 1, found[-1] * 51 // 50))
     return tuple(found)
-
-
-def pld_epsilon(plans: Sequence[TrainingPlan], delta: float) -> float:
-    """ε at `delta` of the same steps with continuous Gaussian noise, by dp-accounting."""
-    import dp_accounting
-    from dp_accounting.pld import PLDAccountant
-
-    accountant = PLDAccountant(value_discretization_interval=_interval(plans, delta))
-    for plan in plans:
-        step = dp_accounting.GaussianDpEvent(plan.noise_multiplier)
-        event = (
-            step
-            if plan.sampling_rate == 1
-            else dp_accounting.PoissonSampledDpEvent(float(plan.sampling_rate), step)
-        )
-        if plan.steps:
-            accountant.compose(event, plan.steps)
-    return float(accountant.get_epsilon(delta))
-
-
-def _interval(plans: Sequence[TrainingPlan], delta: float) -> float:
-    """Fine enough for small losses, since rounding adds up over the steps."""
-    steps = sum(plan.steps for plan in plans)
-    return min(1e-4, max(1e-9, rdp_epsilon(plans, delta) / (100 * math.sqrt(steps + 1))))
 
 
 MOST_NOISE = 2.0**40

@@ -49,7 +49,7 @@ class Figure:
     meaning: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What a release is still good for, and what could not be measured."""
 
@@ -75,6 +75,27 @@ class Evaluation:
         """Plain values, for JSON."""
         return asdict(self)
 
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{figure.name} = {figure.value:.4g}" for figure in self)
+        return f"Evaluation({shown or 'nothing measured'}; {self.warning})"
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+
+        rows = [
+            (
+                f.name,
+                f"{f.value:.4g}",
+                "" if f.reference is None else f"{f.reference:.4g}",
+                f.best,
+                f.meaning,
+            )
+            for f in self
+        ]
+        heads = ("figure", "value", "reference", "better if", "meaning")
+        notes = "".join(notebook.paragraph(note) for note in self.notes)
+        return notebook.box(f"Evaluation: {self.warning}", notebook.table(heads, rows), notes)
+
 
 def evaluate(
     log: EventLog | Variants,
@@ -96,7 +117,8 @@ class Evaluator:
 
     def __init__(self, log: EventLog | Variants) -> None:
         self.log = log if isinstance(log, EventLog) else None
-        self.variants = log.variants if isinstance(log, EventLog) else log
+        variants = log.variants if isinstance(log, EventLog) else log
+        self.variants = variants.take(np.flatnonzero(variants.counts))
 
     def evaluate(
         self, released: Any, *, measures: Sequence[Group] = GROUPS, reference: bool = True

@@ -15,7 +15,7 @@ from discreet.log.events import TIME, EventLog
 from discreet.log.follows import FORMAT as FOLLOWS
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
-from discreet.release import Release
+from discreet.releases import Release
 
 if TYPE_CHECKING:
     from discreet.models.tree import Tree
@@ -52,7 +52,8 @@ def subject_of(released: Any) -> Subject:
     if isinstance(released, str | os.PathLike):
         return _read(Path(released))
     if isinstance(released, Variants):
-        return Subject("variants", variants=released)
+        occurring = released.take(np.flatnonzero(released.counts))
+        return Subject("variants", variants=occurring)
     if isinstance(released, EventLog):
         timed = released if released.has_times and not _artificial(released) else None
         return Subject("log", variants=released.variants, log=timed)

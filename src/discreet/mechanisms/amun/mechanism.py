@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.amun.risk import advantage_bound
 from discreet.mechanisms.amun.spending import VARIANTS, spending
+from discreet.mechanisms.audit_cases import (
+    COLUMN,
+    COMMON_VALUE,
+    EXTREME_TIMES,
+    FIRST_CASE,
+    FREQUENT,
+    LONE_VALUE,
+    NEW_ACTIVITY,
+    NO_CASE,
+    AuditCase,
+)
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import Interval, ParameterError, between, fraction, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import Selection
 from discreet.privacy.randomness import Randomness
@@ -29,7 +40,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Amun(Mechanism):
+class Amun(Mechanism["EventLog"]):
     """A whole log with times: who did what when, or something like it.
 
     strict. Neighbours: one case more or less. The log is read in these steps and nowhere else,
@@ -74,10 +85,7 @@ class Amun(Mechanism):
     times_share: float = parameter(
         0.5,
         "strict: part of epsilon for start times and durations; the rest is for the variants",
-        low=0,
-        high=1,
-        open_low=True,
-        open_high=True,
+        fraction,
     )
     columns: tuple[str, ...] | str = parameter(
         (),
@@ -85,33 +93,22 @@ class Amun(Mechanism):
         read=_listed,
     )
     columns_share: float = parameter(
-        0.2,
-        "strict: part of epsilon and delta for the further columns together, if any",
-        low=0,
-        high=1,
-        open_low=True,
-        open_high=True,
+        0.2, "strict: part of epsilon and delta for the further columns together, if any", fraction
     )
     guessing_advantage: float = parameter(
         0.2,
         "published: how much better one may guess after the release, as the paper claims",
-        low=0,
-        high=1,
-        open_low=True,
-        open_high=True,
+        fraction,
     )
     precision: float = parameter(
         0.1,
         "published: a guessed time counts as right within this part of the range of times",
-        low=0,
-        high=1,
-        open_low=True,
+        Interval(0, 1, open_low=True),
     )
     min_count: int = parameter(
         1,
         "published: first drop variants with a transition that fewer cases take; 1 drops none",
-        low=1,
-        high=1_000_000,
+        between(1, 1_000_000),
     )
 
     def _validate(self) -> None:
@@ -124,6 +121,17 @@ class Amun(Mechanism):
             raise ParameterError("columns: a column is named twice")
         if names and self.fidelity == "published":
             raise ParameterError("columns need fidelity strict; published drops all but three")
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """With and without a further column; see the base class."""
+        strict, times = {"fidelity": "strict"}, (FREQUENT, NO_CASE, EXTREME_TIMES, NEW_ACTIVITY)
+        return (
+            AuditCase(strict, times),
+            AuditCase({**strict, "delta": 1e-6}, (FREQUENT, NO_CASE), usual=False),
+            AuditCase({**strict, "columns": (COLUMN,)}, (COMMON_VALUE, LONE_VALUE), usual=False),
+            AuditCase({"fidelity": "published"}, (FIRST_CASE, NEW_ACTIVITY, EXTREME_TIMES)),
+        )
 
     @property
     def _columns(self) -> tuple[str, ...]:

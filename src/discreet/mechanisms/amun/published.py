@@ -18,7 +18,7 @@ from discreet.log.variants import spans
 from discreet.mechanisms.amun.risk import published_epsilon, worst_prior
 from discreet.privacy.noise import discrete_laplace, geometric
 from discreet.privacy.randomness import Randomness
-from discreet.release import fresh_names
+from discreet.releases import fresh_names
 
 GRID = 1 << 30
 """Times are normalised to integers from 0 to GRID within their transition."""
@@ -152,7 +152,7 @@ def noisy_times(
 
 
 def without_rare(log: EventLog, min_count: int) -> EventLog:
-    """Only cases all of whose transitions are taken by at least so many cases.
+    """Only cases all of whose transitions are taken by at least `min_count` cases.
 
     Dropping a variant changes the automaton, so this is repeated until nothing more is dropped.
     """

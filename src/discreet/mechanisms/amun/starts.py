@@ -111,7 +111,7 @@ def cost(rate: float, depth: int) -> float:
 
 @dataclass(frozen=True)
 class Starts:
-    """What was learnt of the start times, and how to draw new ones from it."""
+    """What was learned of the start times, and how to draw new ones from it."""
 
     parts: Integers
     part_counts: Floats

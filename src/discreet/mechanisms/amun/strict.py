@@ -15,17 +15,17 @@ from discreet.mechanisms.amun.spending import VARIANTS, values_of
 from discreet.mechanisms.amun.starts import Starts
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Selecting, Step
-from discreet.release import fresh_names
+from discreet.releases import fresh_names
 
 
 def draw(log: EventLog, columns: tuple[str, ...], spending: Step, source: Randomness) -> EventLog:
-    """A new log. The log is read where something is learnt, and nowhere else."""
+    """A new log. The log is read where something is learned, and nowhere else."""
     times = microseconds(log)
     shown, counts = spending.find(VARIANTS, Selecting).select(log.variants.counts, source)
     variants = log.variants.take(shown, counts).trimmed()
-    relations = _relations(variants)
+    relations = relations_of(variants)
     starts = Starts.learn(times[log.offsets[:-1]], spending, source)
-    gaps = Gaps.learn(_steps(log, times, variants, relations), spending, source)
+    gaps = Gaps.learn(steps_of(log, times, variants, relations), spending, source)
     further = [
         Column.learn(log, name, spending.find(values_of(name), Selecting), source)
         for name in columns
@@ -66,7 +66,7 @@ def _compose(
     )
 
 
-def _relations(variants: Variants) -> Integers:
+def relations_of(variants: Variants) -> Integers:
     """The directly-follows relations of the variants, as sorted keys: first·activities + second."""
     later = np.ones(len(variants.codes), dtype=np.bool_)
     later[variants.offsets[:-1]] = False
@@ -75,7 +75,7 @@ def _relations(variants: Variants) -> Integers:
     return np.unique(codes[second - 1] * len(variants.activities) + codes[second])
 
 
-def _steps(log: EventLog, times: Integers, variants: Variants, relations: Integers) -> Steps:
+def steps_of(log: EventLog, times: Integers, variants: Variants, relations: Integers) -> Steps:
     """The steps of the raw log, by relation of the released variants."""
     size = max(1, len(variants.activities))
     number = {activity: i for i, activity in enumerate(variants.activities)}

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.ddpm.mechanism import TIME_FEATURES
-from discreet.mechanisms.parts.dictionary import Dictionary
+from discreet.dpsgd.sgd import normals, plain
+from discreet.mechanisms.ddpm.sizes import TIME_FEATURES
+from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
-from discreet.training.sgd import normals, plain
 
 STEPS = 300
 FIRST_BETA, LAST_BETA = 1e-4, 0.02
@@ -45,7 +45,7 @@ def network(apply: Apply, points: Tensor, times: Tensor) -> Tensor:
 
 
 def blurred(points: Tensor, times: Tensor, noise: Tensor) -> Tensor:
-    """Points after so many steps of blurring at once (Equation 3)."""
+    """Points after several steps of blurring at once (Equation 3)."""
     kept = KEPT[times][..., None]
     return (kept.sqrt() * points + (1 - kept).sqrt() * noise).to(points.dtype)
 
@@ -73,7 +73,7 @@ def generate(
     steps: int,
     source: Randomness,
 ) -> Tensor:
-    """So many cases, the largest entry of each being its column: from pure noise back to
+    """Cases, the largest entry of each being its column: from pure noise back to
     points (Equations 5 and 6).
 
     With fewer than all steps the blur is undone in longer strides, evenly spaced.
@@ -114,7 +114,7 @@ def columns_of(
     strict: bool,
     source: Randomness,
 ) -> Integers:
-    """Columns of so many cases of a trained model; never the one that stands for others."""
+    """Columns of cases drawn from a trained model; never the one that stands for others."""
     weights = {name: torch.tensor(array, dtype=torch.float32) for name, array in tensors.items()}
     apply = partial(plain, weights)
     shown = len(columns.variants)

@@ -6,38 +6,29 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative import State, Watch
-from discreet.mechanisms.one_hot import OneHot
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.dictionary import Dictionary
+from discreet.mechanisms.audit_cases import CANARIES, AuditCase
+from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
+from discreet.mechanisms.generative.base import State, Watch, check_layers
+from discreet.mechanisms.generative.dictionary import Dictionary
+from discreet.mechanisms.generative.over_dictionary import OverDictionary
+from discreet.mechanisms.parameters import Interval, ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import Group, Statement, Step
 
-NETWORK = "denoiser"
-TIME_FEATURES = 32
 PUBLISHED_WIDTH, STRICT_WIDTH = 256, 16
 
 
-def layer_sizes(columns: int, width: int) -> dict[str, tuple[int, int]]:
-    """Three linear layers: from point and time to noise, or to the odds of each column."""
-    return {
-        "first": (columns + TIME_FEATURES, width),
-        "second": (width, width),
-        "last": (width, columns),
-    }
-
-
 @dataclass(frozen=True, kw_only=True)
-class DDPM(OneHot):
+class DDPM(OverDictionary):
     """Learn to take noise out of blurred cases; generate by taking it out of pure noise.
 
     A case is a unit vector, one column for each variant. The diffusion blurs it in 300 steps; a
     network of three linear layers, told the step, is trained by noisy gradient steps to undo the
     blur; applied 300 times to a random vector it gives a new case.
 
-    strict: proved, see `OneHot`; the one network is trained by noisy steps. It answers with the
+    strict: proved, see `OverDictionary`; the one network takes noisy steps. It answers with the
     odds of each column, to which the known blur contributes a linear term by Bayes' rule, so at
     the start it is already the exact denoiser for the frequencies that the selection showed, and
     training moves it from there. Learning goes so fast that the noise moves no weight far:
@@ -56,20 +47,18 @@ class DDPM(OneHot):
     width: int | None = parameter(
         None,
         f"units of a hidden layer; by default {STRICT_WIDTH}, published {PUBLISHED_WIDTH}",
-        low=1,
-        high=8192,
+        between(1, 8192),
     )
     learning_rate: float = parameter(
-        0.005, "published only: of its optimiser (Adam)", low=0, high=10, open_low=True
+        0.005, "published only: of its optimiser (Adam)", Interval(0, 10, open_low=True)
     )
     microbatch: int = parameter(
         1,
         "published only: how many cases are clipped together; above 1 breaks the proof",
-        low=1,
-        high=1024,
+        between(1, 1024),
     )
     strides: int = parameter(
-        300, "in how many strides a case is generated, of 300 steps", low=1, high=300
+        300, "in how many strides a case is generated, of 300 steps", between(1, 300)
     )
 
     def _validate(self) -> None:
@@ -85,6 +74,18 @@ class DDPM(OneHot):
 
     def _schedule(self) -> dict[str, TrainingPlan]:
         return {NETWORK: TrainingPlan(self._rate, self.planned_steps, 1.0)}
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """The default, a public dictionary with a canary, the published form; see the base."""
+        published = {
+            "fidelity": "published",
+            "delta": 1e-6,
+            "cases": 20000,
+            "strides": 20,
+            "steps": 16,
+        }
+        return (*cls._strict_audit_cases(), AuditCase(published, (CANARIES,), usual=False))
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "strict":
@@ -114,9 +115,10 @@ class DDPM(OneHot):
         watch: Watch,
         saved: State | None,
     ) -> State:
-        from discreet.mechanisms.ddpm.training import trained
+        from discreet.mechanisms.ddpm.training import Settings, trained
 
-        return trained(self, counts, facts, source, watch, saved)
+        settings = Settings(self.units, self.learning_rate, self.microbatch)
+        return trained(self, settings, counts, facts, source, watch, saved)
 
     def _columns_of(
         self, model: State, columns: Dictionary, cases: int, source: Randomness
@@ -128,6 +130,4 @@ class DDPM(OneHot):
 
     def _check_model(self, model: State) -> None:
         columns = Dictionary.from_facts(model.facts).columns
-        for name, (inputs, outputs) in layer_sizes(columns, self.units).items():
-            if model.tensors[name].shape != (outputs, inputs + 1):
-                raise ValueError(f"its layer {name} has another shape")
+        check_layers(model.tensors, layer_sizes(columns, self.units))

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, network, odds
-from discreet.mechanisms.ddpm.mechanism import NETWORK, layer_sizes
-from discreet.mechanisms.generative import State, Watch
-from discreet.privacy.randomness import Randomness
-from discreet.training.clipping import Factors
-from discreet.training.sgd import (
+from discreet.dpsgd.clipping import Factors
+from discreet.dpsgd.sgd import (
     Optimiser,
     PrivateSteps,
     Recorder,
@@ -26,9 +23,11 @@ from discreet.training.sgd import (
     fresh_weights,
     normals,
 )
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.ddpm.mechanism import DDPM
+from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, network, odds
+from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
+from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.over_dictionary import OverDictionary
+from discreet.privacy.randomness import Randomness
 
 CLIP = 1.0
 MOST_DRAWS, MOST_ROWS = 16, 4096
@@ -39,19 +38,29 @@ FASTEST = 100.0
 """Learning rates of all strict steps together are at most this."""
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What the mechanism's own parameters say of its training."""
+
+    units: int
+    learning_rate: float
+    microbatch: int
+
+
 def trained(
-    mechanism: DDPM,
+    mechanism: OverDictionary,
+    settings: Settings,
     counts: Integers,
     facts: dict[str, Any],
     source: Randomness,
     watch: Watch,
     saved: State | None,
 ) -> State:
-    """Take all planned steps, going on from `saved`; the weights afterwards are the model."""
+    """Take all planned steps, resuming from `saved`; the weights afterwards are the model."""
     spending = mechanism.noisy_step(NETWORK)
     plan = spending.plan
     expected = facts["trained_on"] * float(plan.sampling_rate)
-    weights = fresh_weights(layer_sizes(len(counts), mechanism.units), source)
+    weights = fresh_weights(layer_sizes(len(counts), settings.units), source)
     strict = mechanism.fidelity == "strict"
     if strict:
         start = torch.tensor(facts["start"])
@@ -61,7 +70,7 @@ def trained(
         rate = calm_rate(plan, CLIP, expected, drift, FASTEST)
         optimiser: Optimiser = partial(torch.optim.SGD, lr=rate)
     else:
-        optimiser = partial(torch.optim.Adam, lr=mechanism.learning_rate)
+        optimiser = partial(torch.optim.Adam, lr=settings.learning_rate)
     steps = PrivateSteps(
         weights, spending, clip=CLIP, expected_cases=expected, optimiser=optimiser, source=source
     )
@@ -78,7 +87,7 @@ def trained(
     if strict:
         losses = strict_steps(steps, counts, average, source)
     else:
-        losses = published_steps(steps, counts, mechanism.microbatch, source)
+        losses = published_steps(steps, counts, settings.microbatch, source)
     watch.step(NETWORK, steps.taken, plan.steps, math.nan, save)
     for loss in losses:
         watch.step(NETWORK, steps.taken, plan.steps, loss, save)

@@ -5,7 +5,7 @@ Where the paper's text and listings differ or are misprinted, this is what is do
   always be optional, and Table I would not give Fig. 1);
 - where there is no cut, line 21 hands every activity to AppendTree as a part of its own: the
   leaves of the flower are looped and optional as all leaves are;
-- AppendTree goes on with the next part after a recursion (line 17 returns too early);
+- AppendTree continues with the next part after a recursion (line 17 returns too early);
 - after a sequence or a choice, the starts (ends) of a part are those of the whole that lie in
   it, and what is entered (left) from outside of it;
 - the redo part of a loop, which no projected case starts with, is entered from the body's ends.

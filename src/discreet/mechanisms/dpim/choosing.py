@@ -33,7 +33,7 @@ DOWN = 1 - 2**-40
 """Covers the rounding of a few float operations to the safe side."""
 
 THRESHOLDS: tuple[float, ...] = (2.0, 3.0, 4.0, 6.0)
-"""Pairs below so many standard deviations of the noise are taken for absent."""
+"""Pairs below this many standard deviations of the noise are taken to be absent."""
 
 RARE: tuple[float, ...] = (0.0, 0.05, 0.15, 0.3)
 """Pairs below such a share of the most frequent follower are left out."""

@@ -7,17 +7,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from discreet.log.neighbours import Case, Pair, traces
+from discreet.mechanisms.audit_cases import (
+    SWAP_ENDLESS_CASE,
+    SWAP_NEW_ACTIVITY,
+    SWAP_ONLY_CASE,
+    SWAP_OTHER_ORDER,
+    AuditCase,
+)
 from discreet.mechanisms.base import Fidelity, Mechanism
-from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
-from discreet.mechanisms.dpim.sampling import Sampler, round_steps
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import (
+from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
     checked_alphabet,
     labels_of,
     outside_advice,
+)
+from discreet.mechanisms.dpim.cases import GRID, Cases
+from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampling import Sampler, round_steps
+from discreet.mechanisms.parameters import (
+    ParameterError,
+    below_one,
+    between,
+    parameter,
+    unit_interval,
 )
 from discreet.models.document import TreeDocument
 from discreet.privacy.guarantee import Budget
@@ -33,8 +47,33 @@ PAPER = (
 )
 
 
+TIED_TREES = Pair(
+    "swap: tied trees",
+    "a case that repeats a loop more often, but has the same pairs, decides between two trees",
+    traces("ab", 20, "abab", 7, "ab" * 15, 12),
+    Case(tuple("ab" * 15)),
+    removed=Case(tuple("abab")),
+)
+CONCURRENT = Pair(
+    "swap: concurrent activities",
+    "two activities in either order, so that a cut reads who begins and ends within it",
+    traces("abcd", 4000, "acbd", 4000),
+    Case(tuple("acbdabcd")),
+    removed=Case(tuple("abcdacbd")),
+    public={"fewest_pairs": 8, "most_pairs": 8},
+)
+MORE_LOOPS = Pair(
+    "swap: more loops",
+    "a case that repeats a loop more often, but has the same pairs, fits the tree less",
+    traces("ab", 4000),
+    Case(tuple("ab" * 15)),
+    removed=Case(tuple("abab")),
+    public={"fewest_pairs": 3, "most_pairs": 3},
+)
+
+
 @dataclass(frozen=True, kw_only=True)
-class DPIM(Mechanism):
+class DPIM(Mechanism[TreeDocument]):
     """Release a process tree.
 
     Neighbours: one case replaced by another (swap), so the number of cases is public. Public
@@ -81,9 +120,7 @@ class DPIM(Mechanism):
     delta: float = parameter(
         1e-6,
         "probability of an exception from epsilon; 0 for pure epsilon (method graph only)",
-        low=0,
-        high=1,
-        open_high=True,
+        below_one,
     )
     fidelity: Fidelity = parameter(
         "strict", "strict: what holds; published: the paper's algorithm, whose claim fails"
@@ -95,51 +132,46 @@ class DPIM(Mechanism):
     )
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     min_fitness: float = parameter(
-        0.9, "no tree is released if its noisy fitness is below this (paper: 0.95)", low=0, high=1
+        0.9, "no tree is released if its noisy fitness is below this (paper: 0.95)", unit_interval
     )
     share_pairs: float = parameter(
-        0.65, "r1: share of the budget for the pairs and their counts", low=0.01, high=0.98
+        0.65, "r1: share of the budget for the pairs and their counts", between(0.01, 0.98)
     )
     share_structure: float = parameter(
         0.25,
         "r2: share for the choice of the tree (sampler: for starts and ends within cuts)",
-        low=0.01,
-        high=0.98,
+        between(0.01, 0.98),
     )
-    share_fitness: float = parameter(0.1, "r3: share for the fitness", low=0.01, high=0.98)
+    share_fitness: float = parameter(0.1, "r3: share for the fitness", between(0.01, 0.98))
     max_pairs: int = parameter(
         8,
         "graph: a case with more different pairs than this counts less in each of them",
-        low=1,
-        high=1000,
+        between(1, 1000),
     )
     fitness_weight: float = parameter(
         0.85,
         "graph: how much fitness weighs against narrowness when the tree is chosen",
-        low=0,
-        high=1,
+        unit_interval,
     )
     fewest_pairs: int | None = parameter(
         None,
         "sampler: lower bound of how many pairs are selected; default: the number of activities "
         "(published: from the log, as the paper does)",
-        low=1,
-        high=1_000_000,
+        between(1, 1_000_000),
     )
     most_pairs: int | None = parameter(
         None,
         "sampler: upper bound of the same; default: four per activity (published: from the log)",
-        low=1,
-        high=1_000_000,
+        between(1, 1_000_000),
     )
     max_cuts: int = parameter(
-        4, "sampler, strict: how often starts and ends are read from the log", low=1, high=100
+        4, "sampler, strict: how often starts and ends are read from the log", between(1, 100)
     )
     stop: float = parameter(
-        0.01, "sampler: gamma, the chance to give up after a rejected tree", low=0.001, high=1
+        0.01, "sampler: gamma, the chance to give up after a rejected tree", between(0.001, 1)
     )
     epsilon0: float = parameter(
-        0.01, "published: the share of epsilon for limiting the rounds", low=1e-6, high=1
+        0.01, "published: the share of epsilon for limiting the rounds", between(1e-6, 1)
     )
 
     def _validate(self) -> None:
@@ -174,6 +206,30 @@ class DPIM(Mechanism):
     def shares(self) -> tuple[float, float, float]:
         """r1, r2, r3."""
         return self.share_pairs, self.share_structure, self.share_fitness
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Both methods, both kinds of noise; see the base class."""
+        strict = {"fidelity": "strict"}
+        refuted = {
+            "fidelity": "published",
+            "share_pairs": 0.7,
+            "share_structure": 0.05,
+            "share_fitness": 0.25,
+            "min_fitness": 0.0,
+            "fewest_pairs": 3,
+            "most_pairs": 3,
+        }
+        pairs = SWAP_OTHER_ORDER, TIED_TREES, SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY
+        sampler = {**strict, "method": "sampler"}
+        return (
+            AuditCase(strict, pairs),
+            AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
+            AuditCase({**strict, "delta": 0.0}, pairs, usual=False),
+            AuditCase({**sampler, "min_fitness": 0.0}, (SWAP_ONLY_CASE, CONCURRENT, MORE_LOOPS)),
+            AuditCase(sampler, (SWAP_OTHER_ORDER, SWAP_ENDLESS_CASE), usual=False),
+            AuditCase(refuted, (SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY)),
+        )
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":
@@ -259,6 +315,11 @@ class DPIM(Mechanism):
             f"a tree is released only if its noisy fitness is at least {self.min_fitness:g}"
         )
         return tuple(notes)
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        if not self.sampled:
+            pair_noise(self._tree, self.max_pairs)
 
     def advice(self, log: EventLog) -> list[str]:
         """Also what lies outside the alphabet."""

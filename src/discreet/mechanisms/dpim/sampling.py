@@ -17,6 +17,7 @@ from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Laplace, Sequential
+from discreet.privacy.transcript import forget
 
 PAIRS, COUNTS = "a round: choice of the pairs", "a round: counts of these pairs"
 ENDS, FITNESS = "a round: starts and ends within cuts", "a round: fitness"
@@ -68,6 +69,7 @@ class Sampler:
             fitness = self.fitness(cases, tree, source)
             if fitness >= self.min_fitness:
                 return tree, fitness
+            forget(step.name for step in self.round.walk())
             if source.below(coin.denominator) < coin.numerator:
                 return None, fitness
             done += 1
@@ -80,7 +82,7 @@ class Sampler:
         noise = self.round.find(COUNTS, Laplace).noise(n)
         flat = counts.ravel()
         if self.published:
-            chosen = _noisy_max_repeatedly(flat, n, noise, source)
+            chosen = noisy_max_repeatedly(flat, n, noise, source)
         else:
             choosing = self.round.find(PAIRS, Choosing)
             chosen = np.array(choosing.choose_several(flat, n, sensitivity=1, rng=source))
@@ -92,7 +94,7 @@ class Sampler:
         if not self.published:
             member &= noisy.reshape(counts.shape) > 0
         member[-1, -1] = False
-        reader = _EndReader(self, cases, source)
+        reader = EndReader(self, cases, source)
         return Build(cases.labels, member, noisy.reshape(counts.shape), margin, reader).tree()
 
     def fitness(self, cases: Cases, tree: Tree, source: Randomness) -> float:
@@ -103,7 +105,7 @@ class Sampler:
 
 
 @dataclass
-class _EndReader:
+class EndReader:
     """DetectS_E for parallel and loop cuts: noisy first and last activities of a part."""
 
     sampler: Sampler
@@ -112,6 +114,7 @@ class _EndReader:
     used: int = 0
 
     def __call__(self, members: set[int], share: float) -> tuple[Booleans, Booleans] | None:
+        """The noisy ends of a part, or None once the cuts that were paid for are used up."""
         readings: Fraction | int = self.sampler.max_cuts
         if self.sampler.published:
             readings = 1 / Fraction(share)
@@ -129,7 +132,7 @@ class _EndReader:
         return result[0], result[1]
 
 
-def _noisy_max_repeatedly(
+def noisy_max_repeatedly(
     counts: npt.NDArray[np.int64], n: int, noise: CountNoise, source: Randomness
 ) -> npt.NDArray[np.int64]:
     """Report Noisy Max n times without replacement, fresh Laplace noise each time, as printed."""

@@ -11,15 +11,16 @@ import numpy as np
 
 from discreet.log.errors import LogError
 from discreet.log.variants import Variants
-from discreet.mechanisms.generative import Generative, State, Watch
-from discreet.mechanisms.parameters import ParameterError, parameter
-from discreet.mechanisms.parts.alphabet import (
+from discreet.mechanisms.audit_cases import FREQUENT, NEW_ACTIVITY, NO_CASE, AuditCase
+from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
     checked_alphabet,
     labels_of,
     outside_advice,
 )
+from discreet.mechanisms.generative.base import Generative, State, Watch, check_layers
+from discreet.mechanisms.parameters import ParameterError, between, parameter
 from discreet.mechanisms.sequence.reading import (
     UNDISCLOSED,
     Finding,
@@ -67,7 +68,7 @@ class Sequence(Generative):
     2. *Number of cases*: discrete Gaussian noise of deviation z₂, sensitivity 1.
     3. *Training*: T noisy gradient steps on Poisson samples of rate q. The gradient of a case,
        over all its positions and all weights together, is one integer vector of norm at most Δ,
-       exactly (`training/clipping.py`); noise of deviation z₃Δ.
+       exactly (`dpsgd/clipping.py`); noise of deviation z₃Δ.
 
     Each is a step of the form that `privacy/renyi.py` bounds (1 and 2 with q = 1), also
     when it was chosen by the results before it, so their Rényi divergences at integer orders add
@@ -85,7 +86,7 @@ class Sequence(Generative):
 
     Left to the machine: that what a matrix product computes for one row does not depend on the
     rows beside it. Rows stand in blocks of fixed shape, in double precision, so a difference
-    would have to be in the last bits and at the edge of a rounding step (`training/clipping.py`).
+    would have to be in the last bits and at the edge of a rounding step (`dpsgd/clipping.py`).
     """
 
     name: ClassVar[str] = "sequence"
@@ -95,12 +96,12 @@ class Sequence(Generative):
 
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     max_length: int = parameter(
-        64, "longest case that is learned and written; longer ones are cut", low=1, high=1000
+        64, "longest case that is learned and written; longer ones are cut", between(1, 1000)
     )
     sampling_rate: float = parameter(
-        0.25, "chance of each case to take part in a training step", low=1e-4, high=1
+        0.25, "chance of each case to take part in a training step", between(1e-4, 1)
     )
-    steps: int = parameter(60, "how many training steps are taken", low=1, high=10_000)
+    steps: int = parameter(60, "how many training steps are taken", between(1, 10_000))
 
     def _validate(self) -> None:
         super()._validate()
@@ -115,6 +116,16 @@ class Sequence(Generative):
                 f"each case would have {self.case_budget}, too little to learn from: raise delta, "
                 "or allow fewer cases per individual"
             )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """The default, and few steps with a public alphabet and without; see the base class."""
+        quick = {"cases": 0, "steps": 2, "sampling_rate": 0.95, "max_length": 2}
+        return (
+            AuditCase(quick, (NO_CASE, NEW_ACTIVITY), usual=False),
+            AuditCase({**quick, "alphabet": None}, (FREQUENT, NEW_ACTIVITY), usual=False),
+            AuditCase({"delta": 1e-6, "alphabet": None}, (FREQUENT,), usual=False),
+        )
 
     def _plans(self, budget: Budget) -> dict[str, TrainingPlan]:
         rate = Fraction(self.sampling_rate).limit_denominator(1_000_000)
@@ -215,10 +226,7 @@ class Sequence(Generative):
             or sorted(set(labels)) != labels
         ):
             raise ValueError("its list of activities is malformed")
-        from discreet.training.model import check_shapes
-
-        sizes = layer_sizes(len(labels))
-        check_shapes(model.tensors, {name: (out, n + 1) for name, (n, out) in sizes.items()})
+        check_layers(model.tensors, layer_sizes(len(labels)))
 
 
 def _plan(name: str, rate: Fraction = Fraction(1), steps: int = 1) -> TrainingPlan:

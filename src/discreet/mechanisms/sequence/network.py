@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
+from discreet.dpsgd.sgd import plain, uniforms
 from discreet.mechanisms.sequence.sizes import PHASES
 from discreet.privacy.randomness import Randomness
-from discreet.training.sgd import plain, uniforms
 
 AT_ONCE = 1 << 14
 """Cases that are generated together."""

@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
+from discreet.dpsgd.clipping import Factors
+from discreet.dpsgd.sgd import PrivateSteps, Recorder, fresh_weights
 from discreet.log.variants import Variants
-from discreet.mechanisms.generative import State, Watch
+from discreet.mechanisms.generative.base import State, Watch
 from discreet.mechanisms.sequence.network import surprises
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
-from discreet.training.clipping import Factors
-from discreet.training.sgd import PrivateSteps, Recorder, fresh_weights
 
 LEARNING_RATE, FOR_STEPS = 0.1, 60
 """Adam's rate, and up to how many steps; beyond it falls, so that noise moves no weight farther."""
@@ -70,7 +70,7 @@ def trained(
     watch: Watch,
     saved: State | None,
 ) -> State:
-    """Train on the cases, going on from what was saved; the mean of the later weights."""
+    """Train on the cases, resuming from what was saved; the mean of the later weights."""
     plan = spending.plan
     sizes = layer_sizes(len(seen.activities), WIDTH)
     weights = fresh_weights(sizes, source, torch.float64)

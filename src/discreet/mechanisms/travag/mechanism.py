@@ -6,54 +6,32 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative import State, Watch
-from discreet.mechanisms.one_hot import OneHot
-from discreet.mechanisms.parameters import parameter
-from discreet.mechanisms.parts.dictionary import Dictionary
+from discreet.mechanisms.audit_cases import CANARIES, AuditCase
+from discreet.mechanisms.generative.base import State, Watch, check_layers
+from discreet.mechanisms.generative.dictionary import Dictionary
+from discreet.mechanisms.generative.over_dictionary import OverDictionary
+from discreet.mechanisms.parameters import between, parameter
+from discreet.mechanisms.travag.sizes import (
+    DECODER,
+    DISCRIMINATOR,
+    decoder_sizes,
+    generator_sizes,
+)
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import Statement, Step
 
-DECODER, DISCRIMINATOR = "decoder", "discriminator"
-LATENT = 128
-"""Entries of a compressed case, and of the noise that a generated one begins with."""
-
-Sizes = dict[str, tuple[int, int]]
-
-
-def encoder_sizes(columns: int) -> Sizes:
-    """Two layers: from a case's columns to its compressed form."""
-    middle = (columns + LATENT) // 2
-    return {"first": (columns, middle), "last": (middle, LATENT)}
-
-
-def decoder_sizes(columns: int) -> Sizes:
-    """Two layers back."""
-    middle = (columns + LATENT) // 2
-    return {"first": (LATENT, middle), "last": (middle, columns)}
-
-
-def generator_sizes() -> Sizes:
-    """Three layers, each of which adds to what it is given."""
-    return dict.fromkeys(("first", "second", "last"), (LATENT, LATENT))
-
-
-def discriminator_sizes(columns: int) -> Sizes:
-    """Three layers: from a case's columns to one number."""
-    wide, narrow = max(1, 2 * columns // 3), max(1, columns // 3)
-    return {"first": (columns, wide), "second": (wide, narrow), "last": (narrow, 1)}
-
 
 @dataclass(frozen=True, kw_only=True)
-class TraVaG(OneHot):
+class TraVaG(OverDictionary):
     """Learn to compress cases, then let a generator and a discriminator compete over them.
 
     A case is a unit vector, one column for each variant. An autoencoder compresses it to 128
     numbers and back. A generator makes such numbers of random noise, the decoder makes a case of
     them, and a discriminator, trained as a Wasserstein critic, tells generated from real ones.
 
-    strict: proved, see `OneHot`; only the discriminator sees data, and only by noisy steps. The
+    strict: proved, see `OverDictionary`; only the discriminator sees data, by noisy steps. The
     autoencoder learns to compress the columns of the dictionary, each alike: the columns are
     known once the dictionary is, so this costs nothing. The generator starts from the frequencies
     that the selection showed and afterwards learns from the discriminator alone: post-processing.
@@ -72,8 +50,7 @@ class TraVaG(OneHot):
     discriminator_steps: int = parameter(
         15,
         "published only: steps of the discriminator for each step of the generator",
-        low=1,
-        high=1000,
+        between(1, 1000),
     )
 
     def _schedule(self) -> dict[str, TrainingPlan]:
@@ -83,6 +60,12 @@ class TraVaG(OneHot):
             name: TrainingPlan(self._rate, self.planned_steps, 1.0)
             for name in (DECODER, DISCRIMINATOR)
         }
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """The default, a public dictionary with a canary, the published form; see the base."""
+        published = {"fidelity": "published", "delta": 1e-6, "cases": 20000, "steps": 30}
+        return (*cls._strict_audit_cases(), AuditCase(published, (CANARIES,), usual=False))
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":
@@ -111,9 +94,12 @@ class TraVaG(OneHot):
     ) -> State:
         if self.fidelity == "strict":
             from discreet.mechanisms.travag.strict import trained
-        else:
-            from discreet.mechanisms.travag.published import trained
-        return trained(self, counts, facts, source, watch, saved)
+
+            return trained(self, counts, facts, source, watch, saved)
+        from discreet.mechanisms.travag.published import trained as published
+
+        ratio = self.discriminator_steps
+        return published(self, ratio, counts, facts, source, watch, saved)
 
     def _columns_of(
         self, model: State, columns: Dictionary, cases: int, source: Randomness
@@ -125,7 +111,9 @@ class TraVaG(OneHot):
     def _check_model(self, model: State) -> None:
         columns = Dictionary.from_facts(model.facts).columns
         wanted = {"generator": generator_sizes(), "decoder": decoder_sizes(columns)}
-        for network, layers in wanted.items():
-            for name, (inputs, outputs) in layers.items():
-                if model.tensors[f"{network}/{name}"].shape != (outputs, inputs + 1):
-                    raise ValueError(f"its {network}'s layer {name} has another shape")
+        layers = {
+            f"{network}/{name}": size
+            for network, sizes in wanted.items()
+            for name, size in sizes.items()
+        }
+        check_layers(model.tensors, layers)

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative import State
-from discreet.mechanisms.parts.dictionary import Dictionary
-from discreet.mechanisms.travag.mechanism import LATENT
+from discreet.dpsgd.sgd import Steps, Weights, normals, plain, uniforms
+from discreet.mechanisms.generative.base import State
+from discreet.mechanisms.generative.dictionary import Dictionary
+from discreet.mechanisms.travag.sizes import LATENT
 from discreet.privacy.randomness import Randomness
-from discreet.training.sgd import Steps, Weights, normals, plain, uniforms
 
 AT_ONCE = 8192
 """Cases that are generated together."""
@@ -52,7 +52,7 @@ def discriminate(apply: Apply, cases: Tensor) -> Tensor:
 def columns_of(
     tensors: Mapping[str, Any], columns: Dictionary, cases: int, strict: bool, source: Randomness
 ) -> Integers:
-    """Columns of so many cases of a trained model; never the one that stands for others.
+    """Columns of cases drawn from a trained model; never the one that stands for others.
 
     strict draws a column by the decoder's odds; published takes the likeliest, as the paper does.
     """

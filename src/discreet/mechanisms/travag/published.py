@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative import State, Watch
-from discreet.mechanisms.travag.mechanism import (
-    DECODER,
-    DISCRIMINATOR,
-    LATENT,
-    decoder_sizes,
-    discriminator_sizes,
-    encoder_sizes,
-    generator_sizes,
-)
+from discreet.dpsgd.sgd import PrivateSteps, Recorder, Steps, fresh_weights, normals, plain
+from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.travag.networks import (
     decode,
     discriminate,
@@ -30,11 +23,16 @@ from discreet.mechanisms.travag.networks import (
     model_of,
     resume,
 )
+from discreet.mechanisms.travag.sizes import (
+    DECODER,
+    DISCRIMINATOR,
+    LATENT,
+    decoder_sizes,
+    discriminator_sizes,
+    encoder_sizes,
+    generator_sizes,
+)
 from discreet.privacy.randomness import Randomness
-from discreet.training.sgd import PrivateSteps, Recorder, Steps, fresh_weights, normals, plain
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.travag.mechanism import TraVaG
 
 RATE = 0.005
 DECODER_CLIP, DISCRIMINATOR_CLIP = 0.012, 0.022
@@ -45,7 +43,9 @@ WEIGHT_BOUND = 0.1
 class Training:
     """The four networks of one training."""
 
-    def __init__(self, mechanism: TraVaG, counts: Integers, size: int, source: Randomness) -> None:
+    def __init__(
+        self, mechanism: OverDictionary, counts: Integers, size: int, source: Randomness
+    ) -> None:
         columns = len(counts)
         self.plans = mechanism.plans
         self.source = source
@@ -135,14 +135,15 @@ class Training:
 
 
 def trained(
-    mechanism: TraVaG,
+    mechanism: OverDictionary,
+    discriminator_steps: int,
     counts: Integers,
     facts: dict[str, Any],
     source: Randomness,
     watch: Watch,
     saved: State | None,
 ) -> State:
-    """Take all planned steps of both phases, going on from `saved`."""
+    """Take all planned steps of both phases, resuming from `saved`."""
     run = Training(mechanism, counts, facts["trained_on"], source)
     if saved is not None:
         resume(run.networks, saved)
@@ -154,7 +155,7 @@ def trained(
         watch.step(name, steps.taken, steps.plan.steps, math.nan, save)
         for _ in steps.remaining():
             loss = one()
-            if name == DISCRIMINATOR and steps.taken % mechanism.discriminator_steps == 0:
+            if name == DISCRIMINATOR and steps.taken % discriminator_steps == 0:
                 run.imitate()
             watch.step(name, steps.taken, steps.plan.steps, loss, save)
     return model_of(run.generator.weights, run.decoder.weights, facts)

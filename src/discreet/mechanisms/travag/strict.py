@@ -4,33 +4,14 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.generative import State, Watch
-from discreet.mechanisms.travag.mechanism import (
-    DISCRIMINATOR,
-    LATENT,
-    decoder_sizes,
-    discriminator_sizes,
-    encoder_sizes,
-    generator_sizes,
-)
-from discreet.mechanisms.travag.networks import (
-    decode,
-    discriminate,
-    encode,
-    generate,
-    kept,
-    model_of,
-    resume,
-)
-from discreet.privacy.randomness import Randomness
-from discreet.training.clipping import clipped_sum
-from discreet.training.sgd import (
+from discreet.dpsgd.clipping import clipped_sum
+from discreet.dpsgd.sgd import (
     PrivateSteps,
     Recorder,
     Steps,
@@ -40,9 +21,26 @@ from discreet.training.sgd import (
     normals,
     plain,
 )
-
-if TYPE_CHECKING:
-    from discreet.mechanisms.travag.mechanism import TraVaG
+from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.over_dictionary import OverDictionary
+from discreet.mechanisms.travag.networks import (
+    decode,
+    discriminate,
+    encode,
+    generate,
+    kept,
+    model_of,
+    resume,
+)
+from discreet.mechanisms.travag.sizes import (
+    DISCRIMINATOR,
+    LATENT,
+    decoder_sizes,
+    discriminator_sizes,
+    encoder_sizes,
+    generator_sizes,
+)
+from discreet.privacy.randomness import Randomness
 
 CLIP = 1.0
 DRIFT, PUBLIC_DRIFT = 0.05, 0.3
@@ -63,14 +61,14 @@ COMPRESSING, STARTING = 100, 30
 
 
 def trained(
-    mechanism: TraVaG,
+    mechanism: OverDictionary,
     counts: Integers,
     facts: dict[str, Any],
     source: Randomness,
     watch: Watch,
     saved: State | None,
 ) -> State:
-    """Take all planned steps, going on from `saved`."""
+    """Take all planned steps, resuming from `saved`."""
     run = Game(mechanism, counts, facts, source)
     if saved is None:
         run.begin(torch.tensor(facts["start"], dtype=torch.float64))
@@ -89,7 +87,7 @@ class Game:
     """A discriminator that sees noisy sums, against a generator that sees the discriminator."""
 
     def __init__(
-        self, mechanism: TraVaG, counts: Integers, facts: dict[str, Any], source: Randomness
+        self, mechanism: OverDictionary, counts: Integers, facts: dict[str, Any], source: Randomness
     ) -> None:
         self.counts, self.source = counts, source
         self.columns = torch.eye(len(counts))

@@ -1,0 +1,1 @@
+"""Differentially private gradient descent: clipped sums and noisy steps; loads torch."""

@@ -1,0 +1,117 @@
+"""Counts to which each case contributes a bounded amount."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from discreet.arrays import Floats, Integers, Ints
+from discreet.log.follows import pairs
+from discreet.log.variants import Variants
+from discreet.privacy.count_noise import CountNoise
+from discreet.privacy.randomness import Randomness
+
+Norm = Literal["l1", "l2"]
+
+GRID = 1024
+"""Contributions are whole multiples of 1/GRID; of 1 where the noise is beyond COARSE."""
+
+COARSE = 1e5
+
+_DOWN = 1 - 2.0**-40
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """What one case of each variant adds to each of `size` counts: `times[i]` to `key[i]`.
+
+    `owner[i]` is the variant. Each (owner, key) appears once.
+    """
+
+    owner: Integers
+    key: Integers
+    times: Integers
+    size: int
+
+    @classmethod
+    def of(cls, owner: Ints, key: Ints, size: int) -> Contributions:
+        """Add up equal (owner, key) entries."""
+        flat, times = np.unique(owner * np.int64(size) + key, return_counts=True)
+        fresh_owner, fresh_key = np.divmod(flat, size)
+        return cls(fresh_owner, fresh_key, times.astype(np.int64), size)
+
+    @classmethod
+    def of_follows(cls, variants: Variants) -> Contributions:
+        """Directly-follows pairs with ⊤ and ⊥, numbered source · (activities + 1) + target."""
+        source, target, owner = pairs(variants)
+        width = len(variants.activities) + 1
+        return cls.of(owner, source * width + target, width * width)
+
+    @classmethod
+    def of_near(cls, variants: Variants, distance: int) -> Contributions:
+        """Pairs at most `distance` steps apart, each once per case, numbered likewise."""
+        source, target, owner = near_pairs(variants, distance)
+        width = len(variants.activities) + 1
+        found = cls.of(owner, source * width + target, width * width)
+        return replace(found, times=np.minimum(found.times, 1))
+
+    def norms(self, norm: Norm, variants: int) -> Floats:
+        """For each variant the size of its contribution: the sum, or the sum of squares."""
+        weight = (self.times if norm == "l1" else self.times**2).astype(np.float64)
+        return np.bincount(self.owner, weights=weight, minlength=variants).astype(np.float64)
+
+    def bounded(self, bound: int, norm: Norm, variants: int, grid: int) -> Integers:
+        """The entries in steps of 1/grid, each case's vector scaled down to the bound on its own.
+
+        Every entry is rounded towards zero, so the norm of a case's vector stays within the bound.
+        """
+        norms = self.norms(norm, variants)
+        excess = np.maximum(norms / bound, 1.0)
+        scale = (1 / excess if norm == "l1" else 1 / np.sqrt(excess)) * _DOWN
+        scale[norms <= bound] = 1.0
+        return np.floor(self.times * scale[self.owner] * grid).astype(np.int64)
+
+    def noisy_counts(
+        self, counts: Ints, bound: int, norm: Norm, noise: CountNoise, source: Randomness
+    ) -> Floats:
+        """The noisy counts when each case's contribution is bounded; see `noisy_runs`."""
+        noisy: Floats = self.noisy_runs(1, counts, bound, norm, noise, source)[0]
+        return noisy
+
+    def noisy_runs(
+        self, runs: int, counts: Ints, bound: int, norm: Norm, noise: CountNoise, source: Randomness
+    ) -> Floats:
+        """Independent noisy counts of bounded contributions, one row each.
+
+        `noise` is that of sensitivity `bound` (l1) or squared sensitivity `bound` (l2). Sum and
+        noise are whole multiples of 1/grid.
+        """
+        grid = GRID if noise.deviation < COARSE else 1
+        steps = self.bounded(bound, norm, len(counts), grid)
+        total = np.zeros(self.size, dtype=np.int64)
+        np.add.at(total, self.key, steps * counts[self.owner])
+        return noise.finer(grid).added(np.tile(total, (runs, 1)), source) / grid
+
+
+def near_pairs(variants: Variants, distance: int) -> tuple[Integers, Integers, Integers]:
+    """Every pair of events at most `distance` steps apart: source, target, and variant.
+
+    ⊤ and ⊥ are events too, with the code after the last activity; the pair of both is left out.
+    """
+    mark = len(variants.activities)
+    sizes = variants.lengths + 2
+    owner = np.repeat(np.arange(len(variants)), sizes)
+    marks = np.cumsum(sizes)
+    inner = np.ones(len(owner), dtype=np.bool_)
+    inner[np.concatenate([marks - sizes, marks - 1])] = False
+    symbols = np.full(len(owner), mark, dtype=np.int64)
+    symbols[inner] = variants.codes
+    found = []
+    for step in range(1, distance + 1):
+        within = np.flatnonzero(owner[:-step] == owner[step:])
+        within = within[inner[within] | inner[within + step]]
+        found.append((symbols[within], symbols[within + step], owner[within]))
+    source, target, owners = (np.concatenate(part) for part in zip(*found, strict=True))
+    return source, target, owners

@@ -1,0 +1,56 @@
+"""What the mechanisms share that speak of a public alphabet and may do without a delta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.log.variants import Variants
+from discreet.mechanisms.base import Fidelity, Mechanism
+from discreet.mechanisms.blocks.alphabet import (
+    FROM_LOG,
+    alphabet_parameter,
+    checked_alphabet,
+    labels_of,
+    outside_advice,
+    projected,
+)
+from discreet.mechanisms.parameters import below_one, parameter
+from discreet.releases import A_co
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverAlphabet(Mechanism[A_co]):
+    """A mechanism that sees the log through a public alphabet and may name any of its labels."""
+
+    delta: float = parameter(
+        0.0,
+        "probability of an exception from epsilon; 0 for none, else far below 1/cases",
+        below_one,
+    )
+    fidelity: Fidelity = parameter(
+        "strict", "strict: the proved form; published: the paper's algorithm, whatever it costs"
+    )
+    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+
+    def _validate(self) -> None:
+        super()._validate()
+        if self.fidelity == "published":
+            object.__setattr__(self, "alphabet", self.alphabet or FROM_LOG)
+        object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
+
+    @property
+    def public_alphabet(self) -> tuple[str, ...] | str:
+        """The labels, or from-log."""
+        return checked_alphabet(self.alphabet)
+
+    def _seen(self, log: EventLog) -> Variants:
+        """The log seen through the alphabet."""
+        return projected(log.variants, labels_of(self.public_alphabet, log.variants))
+
+    def advice(self, log: EventLog) -> list[str]:
+        """Warnings for the holder of the log."""
+        return super().advice(log) + outside_advice(log.variants, self.alphabet)

@@ -1,0 +1,190 @@
+"""Behavioural rules between activities, and how many of them a prefix breaks.
+
+The rules are those of behavioural appropriateness: `a` is always, never or sometimes followed by
+`b` (at any distance), always, never or sometimes preceded by it, and cases begin with one of a
+few activities. In a sequence `b` follows `a` if some `b` comes after the first `a`; `b` precedes
+`a` if some `b` comes before the last `a`. Both say first(·) < last(·).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from discreet.arrays import Booleans, Integers
+from discreet.log.variants import Variants
+from discreet.mechanisms.parameters import ParameterError
+
+KINDS = ("never_follows", "always_follows", "never_precedes", "always_precedes")
+RuleRows = tuple[tuple[str, ...], ...]
+"""Rules as rows of texts, as a certificate stores them: (kind, activity, other activity), or
+("first", activity)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Rules over the activities 0 … n−1; `never_follows[a, b]`: after an `a` there is never a `b`.
+
+    `never_precedes[a, b]`: before an `a` there is never a `b`; likewise for always. `first` marks
+    the activities that a case may begin with.
+    """
+
+    first: Booleans
+    never_follows: Booleans
+    always_follows: Booleans
+    never_precedes: Booleans
+    always_precedes: Booleans
+
+    @classmethod
+    def of_variants(cls, variants: Variants) -> Rules:
+        """The rules that every case of a raw log keeps: reads the log, as the paper does."""
+        present, follows, begins = eventually_follows(variants)
+        never = follows == 0
+        return cls(
+            first=begins > 0,
+            never_follows=never,
+            always_follows=(follows == present[:, None]) & ~never,
+            never_precedes=never.T,
+            always_precedes=((follows == present[None, :]) & ~never).T,
+        )
+
+    @classmethod
+    def of_rows(cls, rows: RuleRows, labels: tuple[str, ...]) -> Rules:
+        """Rules given as rows; those that name activities outside `labels` say nothing here."""
+        place = {label: code for code, label in enumerate(labels)}
+        size = len(labels)
+        matrices = {kind: np.zeros((size, size), dtype=np.bool_) for kind in KINDS}
+        named = [row[1] for row in rows if row[0] == "first"]
+        first = np.array([label in named or not named for label in labels], dtype=np.bool_)
+        for kind, *activities in rows:
+            codes = [place.get(label) for label in activities]
+            if kind != "first" and None not in codes:
+                matrices[kind][codes[0], codes[1]] = True
+        return cls(first, **matrices)
+
+    @cached_property
+    def column_weights(self) -> tuple[Integers, Integers]:
+        """What a pair (x, y) costs in column y: if x comes before y, and if it does not."""
+        broken = self.never_follows.astype(np.int64) + self.never_precedes.T
+        return broken, self.always_precedes.T.astype(np.int64)
+
+
+class Violations:
+    """The number of broken rules of every prefix in a growing tree and of its extensions.
+
+    Appending `a` changes one column of the relation "x comes before y" only: then all activities
+    present come before a last `a`. So each prefix needs three rows: what is present, the broken
+    rules by column, and the promises (always follows) still open by column.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        size = len(rules.first)
+        self._rules = rules
+        self._present = np.zeros((1, size), dtype=np.int64)
+        self._column = np.zeros((1, size), dtype=np.int64)
+        self._promised = np.zeros((1, size), dtype=np.int64)
+        self._at_root = True
+
+    def of_candidates(self) -> Integers:
+        """Broken rules of every candidate, numbered prefix · symbols + symbol, ⊥ last.
+
+        A prefix of one event is judged by the first activities alone, ⊥ at once breaks one rule.
+        """
+        if self._at_root:
+            return np.append(1 - self._rules.first.astype(np.int64), 1)
+        total = self._column.sum(axis=1, keepdims=True)
+        extended = total - self._column + self._fresh_columns()
+        ended = total + self._promised.sum(axis=1, keepdims=True)
+        return np.hstack([extended, ended]).ravel()
+
+    def _fresh_columns(self) -> Integers:
+        before, missing = self._rules.column_weights
+        fresh: Integers = self._present @ before + (1 - self._present) @ missing
+        return fresh
+
+    def grow(self, parent: Integers, symbol: Integers) -> None:
+        """Follow the open prefixes that were kept: number of the prefix, activity appended."""
+        row = np.arange(len(parent))
+        column = self._column[parent]
+        column[row, symbol] = self._fresh_columns()[parent, symbol]
+        present = self._present[parent]
+        new = present[row, symbol] == 0
+        promised = self._promised[parent]
+        promised[row, symbol] = 0
+        promised[new] += self._rules.always_follows[symbol[new]]
+        present[row, symbol] = 1
+        self._present, self._column, self._promised = present, column, promised
+        self._at_root = False
+
+
+def eventually_follows(variants: Variants) -> tuple[Integers, Integers, Integers]:
+    """Cases that contain a, cases where first(a) < last(b), and cases that begin with a."""
+    size = len(variants.activities)
+    present = np.zeros(size, dtype=np.int64)
+    follows = np.zeros((size, size), dtype=np.int64)
+    begins = np.zeros(size, dtype=np.int64)
+    np.add.at(begins, variants.codes[variants.offsets[:-1]], variants.counts)
+    chunk = max(1, 4_000_000 // max(1, size * size))
+    for start in range(0, len(variants), chunk):
+        part = np.arange(start, min(start + chunk, len(variants)))
+        first, last = first_and_last(variants, part)
+        counts = variants.counts[part]
+        present += counts @ (last >= 0).astype(np.int64)
+        follows += np.tensordot(counts, first[:, :, None] < last[:, None, :], axes=1)
+    return present, follows, begins
+
+
+def first_and_last(variants: Variants, part: Integers) -> tuple[Integers, Integers]:
+    """Where each activity comes first and last in each chosen variant; never: behind, and −1."""
+    begin, end = variants.offsets[part[0]], variants.offsets[part[-1] + 1]
+    owner = np.repeat(np.arange(len(part)), variants.lengths[part])
+    place = np.arange(begin, end) - variants.offsets[:-1][part][owner]
+    shape = (len(part), len(variants.activities))
+    first = np.full(shape, np.iinfo(np.int64).max, dtype=np.int64)
+    last = np.full(shape, -1, dtype=np.int64)
+    codes = variants.codes[begin:end]
+    np.maximum.at(last, (owner, codes), place)
+    np.minimum.at(first, (owner, codes), place)
+    return first, last
+
+
+def read_rules(text: str) -> RuleRows:
+    """Rules from a TOML file; see docs/mechanisms/sacofa.md for the format."""
+    try:
+        body = tomllib.loads(Path(text).read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise ParameterError(
+            f"the rules {text!r} cannot be read ({error}); give a TOML file with the lists first, "
+            f"{', '.join(KINDS)}"
+        ) from error
+    rows: list[tuple[str, ...]] = []
+    for kind, given in body.items():
+        if kind == "first" and isinstance(given, list):
+            rows += [("first", label) for label in given]
+        elif kind in KINDS and isinstance(given, dict):
+            for label, others in given.items():
+                listed = others if isinstance(others, list) else [others]
+                rows += [(kind, label, other) for other in listed]
+        else:
+            raise ParameterError(
+                f"the rules {text!r} have an unknown entry {kind!r}: known are the list first and "
+                f"the tables {', '.join(KINDS)}"
+            )
+    return checked_rules(tuple(rows))
+
+
+def checked_rules(rows: RuleRows) -> RuleRows:
+    """The rows in order, each once; an error for a row that is none."""
+    for row in rows:
+        wanted = 2 if row[:1] == ("first",) else 3
+        known = row[:1] == ("first",) or row[0] in KINDS
+        if not known or len(row) != wanted or not all(isinstance(text, str) for text in row):
+            raise ParameterError(
+                f"{list(row)} is not a rule: give ['first', activity], or one of "
+                f"{', '.join(KINDS)} with an activity and another"
+            )
+    return tuple(sorted(set(rows)))

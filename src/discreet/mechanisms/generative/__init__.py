@@ -1,0 +1,1 @@
+"""What mechanisms that train a model share."""

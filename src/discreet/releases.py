@@ -1,0 +1,233 @@
+"""Release: an artefact that may leave, with the certificate that goes with it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, runtime_checkable
+
+from typing_extensions import TypeVar
+
+from discreet.certificate import Certificate, LedgerUse, certificate_path, versions
+from discreet.log.files import LOG_SUFFIXES
+from discreet.log.variants import Variants
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.randomness import Randomness
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.log.events import Classifier, EventLog
+
+
+@runtime_checkable
+class Document(Protocol):
+    """An artefact that is not a log and knows how to write itself, by suffix."""
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word or two."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The endings it can be written with."""
+
+    def render(self, suffix: str) -> str:
+        """The text of the file."""
+
+
+def render(artefact: Document, suffix: str) -> str:
+    """The text of a file with that ending; graphs and trees are drawn where it is .svg."""
+    from discreet.drawing import can_draw, draw
+
+    return draw(artefact) if suffix == ".svg" and can_draw(artefact) else artefact.render(suffix)
+
+
+def check_target(path: Path, suffixes: tuple[str, ...] = LOG_SUFFIXES) -> None:
+    """Refuse a file that could not be written, before anything is read or spent."""
+    from discreet.log.errors import LogError
+
+    if not path.name.lower().endswith(suffixes):
+        raise LogError(
+            f"{path.name} cannot be written; use a name that ends in {', '.join(suffixes)}"
+        )
+    if path.is_dir():
+        raise LogError(f"{path} is a folder; name a file")
+    if not path.parent.is_dir():
+        raise LogError(f"there is no folder {path.parent}; create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise LogError(f"no permission to write in {path.parent}")
+
+
+def check_unused(path: Path, *inputs: Path, force: bool = False) -> None:
+    """Refuse to write over an input, ever; and over any other file unless told to.
+
+    A file that is write-protected stays. What lies beside a release, its certificate, counts.
+    """
+    from discreet.log.errors import LogError
+
+    for written in (path, certificate_path(path)):
+        if not written.exists():
+            continue
+        for given in inputs:
+            if given.exists() and written.samefile(given):
+                raise LogError(
+                    f"{written} is the file that is read ({given}); name another one to write"
+                )
+        if not force:
+            raise LogError(
+                f"{written} exists already; name another file, or replace it with --force"
+            )
+        if not written.stat().st_mode & 0o222:
+            raise LogError(f"{written} is write-protected; name another file")
+
+
+Artefact: TypeAlias = "Variants | EventLog | Document"
+
+A_co = TypeVar("A_co", covariant=True, default=Any)
+"""What is released; by default anything."""
+
+
+@dataclass(frozen=True, repr=False)
+class Release(Generic[A_co]):
+    """What leaves the house: artefact, guarantee, and how it was made. Nothing raw.
+
+    Everything in here is either drawn under the guarantee or follows from the parameters.
+    """
+
+    artefact: A_co
+    guarantee: Guarantee
+    mechanism: str
+    parameters: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    seed: int | None = field(default=None, repr=False)
+    ledger: LedgerUse = "none"
+    provider: dict[str, str] = field(default_factory=dict)
+    """The package that the mechanism comes from and its version, if it is not this one."""
+    columns: dict[str, str] = field(default_factory=dict)
+    """What the file of the log called its columns, where that is not their standard name."""
+    classifier: Classifier = "activity"
+
+    def log(self) -> EventLog:
+        """The release as an event log: fresh case ids in random order.
+
+        Variants have no times; they get plainly artificial ones (1970, a second per event).
+        """
+        from discreet.log.events import EventLog
+        from discreet.log.expand import expand
+        from discreet.log.layout import laid_out
+
+        artefact: Any = self.artefact
+        if isinstance(artefact, EventLog):
+            return laid_out(artefact, self.columns, self.classifier)
+        if not isinstance(artefact, Variants):
+            raise TypeError(f"a {artefact.kind} is not a log; write it or use .artefact")
+        source = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
+        cases = artefact.cases
+        log = expand(artefact, source.permutation(cases), fresh_names(cases, source))
+        return laid_out(log, self.columns, self.classifier)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The events of the release as a Polars frame, under XES names; see `log`."""
+        return self.log().to_polars()
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas frame, ready for PM4Py."""
+        return self.log().to_pandas()
+
+    def __repr__(self) -> str:
+        promise = self.guarantee
+        private = "" if promise.private else ", NOT PRIVATE"
+        return (
+            f"Release({self.mechanism}: {self.describe()}; {promise.holds or 'no bound'}, "
+            f"{promise.status}{private})"
+        )
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+        from discreet.drawing import can_draw, draw
+
+        artefact: Any = self.artefact
+        if not isinstance(artefact, Document):
+            shown = notebook.of(artefact)
+        else:
+            shown = draw(artefact) if can_draw(artefact) else ""
+        notes = "".join(notebook.paragraph(note) for note in self.notes)
+        title = f"Release by {self.mechanism}: {self.describe()}"
+        return notebook.box(title, notebook.of(self.guarantee), notes, shown)
+
+    def describe(self) -> str:
+        """What was released, in a few words."""
+        artefact: Any = self.artefact
+        if isinstance(artefact, Document):
+            return f"a {artefact.kind}"
+        if not artefact.cases:
+            return "empty: no variant passed; more cases or a larger budget would help"
+        if isinstance(artefact, Variants):
+            return f"{artefact.cases:,} cases, {len(artefact):,} variants"
+        return f"{artefact.cases:,} cases, {artefact.events:,} events"
+
+    def certificate(self, content_sha256: str | None = None) -> Certificate:
+        """The certificate of this release; with a digest once the content is written."""
+        from discreet.privacy.words import vocabulary, warnings
+        from discreet.privacy.words.levels import strength
+
+        kind = "variants" if isinstance(self.artefact, Variants) else "log"
+        if isinstance(self.artefact, Document):
+            kind = self.artefact.kind
+        dropped = (vocabulary().dropped,) if isinstance(self.artefact, Variants) else ()
+        return Certificate(
+            guarantee=self.guarantee,
+            mechanism=self.mechanism,
+            parameters=self.parameters,
+            artefact=kind,
+            artificial_times=isinstance(self.artefact, Variants),
+            notes=(*self.notes, *dropped),
+            ledger=self.ledger,
+            strength=strength(self.guarantee),
+            warnings=warnings(self.guarantee, cases=getattr(self.artefact, "cases", None)),
+            versions=versions() | self.provider,
+            columns={} if isinstance(self.artefact, Document) else self.columns,
+            content_sha256=content_sha256,
+        )
+
+    def write(self, path: str | Path) -> Certificate:
+        """Write the artefact, chosen by suffix, and `<name>.certificate.json` beside it.
+
+        Both files appear complete or not at all.
+        """
+        from discreet.log.digest import content_digest
+        from discreet.log.files import atomic_write
+        from discreet.log.writing import write_log
+
+        path = Path(path)
+        if isinstance(self.artefact, Document):
+            check_target(path, self.artefact.suffixes)
+            content = render(self.artefact, path.suffix.lower()).encode()
+            certificate = self.certificate(_sha256(content))
+            with atomic_write(certificate_path(path)) as beside, atomic_write(path) as stream:
+                beside.write(certificate.to_file())
+                stream.write(content)
+        else:
+            log = self.log()
+            certificate = self.certificate(content_digest(log))
+            with atomic_write(certificate_path(path)) as beside:
+                beside.write(certificate.to_file())
+                write_log(log, path, attributes=certificate.log_attributes())
+        return certificate
+
+
+def _sha256(content: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()
+
+
+def fresh_names(count: int, source: Randomness) -> list[str]:
+    """Random distinct names."""
+    while True:
+        text = source.words(count).tobytes().hex()
+        names = [text[i : i + 16] for i in range(0, len(text), 16)]
+        if len(set(names)) == count:
+            return names

@@ -1,0 +1,61 @@
+"""The one-line way in: from a log to a release."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import TYPE_CHECKING, Any
+
+from discreet.mechanisms import DEFAULT_MECHANISM
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.log.events import EventLog
+    from discreet.releases import Release
+
+
+def release(
+    log: EventLog | pl.DataFrame | pl.LazyFrame | str | os.PathLike[str] | Any,
+    mechanism: str = DEFAULT_MECHANISM,
+    *,
+    epsilon: float = 1.0,
+    source: str | None = None,
+    purpose: str = "",
+    no_ledger: bool = False,
+    allow_weak: bool = False,
+    insecure_seed: int | None = None,
+    **options: Any,
+) -> Release:
+    """Release a log, a frame or a file under differential privacy.
+
+    `options` are parameters of the mechanism (`delta`, `alphabet`, …) and, unless `log` has been
+    read already, options of `read_log` (`case`, `activity`, `individual`, …). As on the command
+    line, where there is a ledger a release is booked on a `source`, or says `no_ledger`, and a
+    budget that protects hardly anybody is refused unless `allow_weak`.
+
+    >>> import discreet
+    >>> log = discreet.sample_log("permits", cases=2000, seed=1)
+    >>> discreet.release(log, epsilon=1, delta=1e-6, no_ledger=True).guarantee.holds
+    Budget(epsilon=1.0, delta=1e-06)
+    """
+    from discreet.ledger import booking_for
+    from discreet.log.events import EventLog
+    from discreet.log.reading import read_log
+    from discreet.mechanisms.parameters import ParameterError
+    from discreet.mechanisms.registry import mechanism as build
+    from discreet.privacy.words.levels import refuse_if_too_weak
+
+    known = inspect.signature(read_log).parameters
+    reading = {name: options.pop(name) for name in list(options) if name in known}
+    if reading and isinstance(log, EventLog):
+        raise ParameterError(
+            f"{', '.join(reading)}: how a log is read is decided by then; give it to read_log"
+        )
+    chosen = build(mechanism, epsilon=epsilon, **options)
+    if not allow_weak:
+        refuse_if_too_weak(chosen.target)
+    booking = booking_for(source, purpose=purpose, bypass=no_ledger)
+    booking.check(chosen, seeded=insecure_seed is not None)
+    events = log if isinstance(log, EventLog) else read_log(log, **reading)
+    return booking.release(chosen, events, insecure_seed)

@@ -1,1 +1,0 @@
-"""Training by differentially private gradient descent; modules here load torch only when used."""
