@@ -214,6 +214,8 @@ class Mechanism(ABC, Generic[A_co]):
             notes=self._notes(),
             seed=insecure_seed,
             provider=self.provider(),
+            columns={role: name for role, name in log.names.items() if name != role},
+            classifier=log.classifier,
         )
 
     @classmethod
