@@ -23,9 +23,9 @@ $(VENV)/.developing: pyproject.toml constraints.txt | $(BIN)/python
 
 demo: $(VENV)/.installed ## Install, make a sample log, release it, show the guarantee
 	@mkdir -p $(DEMO)
-	$(BIN)/discreet sample hospital --cases 10000 --seed 1 -o $(DEMO)/hospital.xes
+	$(BIN)/discreet sample hospital --cases 10000 --seed 1 -o $(DEMO)/hospital.xes --force
 	$(BIN)/discreet inspect $(DEMO)/hospital.xes
-	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --mechanism travas --epsilon 1 --delta 1e-6
+	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --force --mechanism travas --epsilon 1 --delta 1e-6
 	$(BIN)/discreet certificate $(DEMO)/shared.xes
 
 test: $(VENV)/.developing lint postgres ## Install what tests need, check the code, run all tests

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from time import perf_counter
 
-from discreet.audits.neighbours import pair
-from discreet.audits.plans import audited_names, plans_of
 from discreet.audits.sampling import batched, releases
+from discreet.audits.subjects import audited_names, subjects_of
+from discreet.audits.subjects import find_pair as pair
 from discreet.mechanisms.base import Mechanism
 
 SECONDS = 0.5
@@ -33,10 +33,10 @@ def per_second(mechanism: Mechanism, seconds: float, *, many: bool) -> float:
 def main(seconds: float = SECONDS) -> None:
     """Print one line per mechanism and parameters."""
     print(f"{'releases per second':<66}{'release':>9}{'batched':>9}{'ratio':>7}")
-    for plan in (plan for name in audited_names() for plan in plans_of(name)):
-        mechanism = plan.build(pair("second case"))
+    for subject in (one for name in audited_names() for one in subjects_of(name)):
+        mechanism = subject.build(pair("second case"))
         one = per_second(mechanism, seconds, many=False)
-        title = f"{plan.mechanism} {' '.join(map(str, plan.parameters.values()))}"[:64]
+        title = f"{subject.mechanism} {' '.join(map(str, subject.parameters.values()))}"[:64]
         if batched(mechanism):
             many = per_second(mechanism, seconds, many=True)
             print(f"{title:<66}{one:>9,.0f}{many:>9,.0f}{many / one:>7.1f}")

@@ -20,7 +20,8 @@ LedgerUse = Literal["none", "booked", "bypassed"]
 """Whether the release was booked against a cap, or the ledger passed over by choice."""
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """What a certificate is written with."""
     return {"discreet": __version__, "python": platform.python_version()}
 
 
@@ -35,7 +36,11 @@ class Certificate:
     artificial_times: bool
     notes: tuple[str, ...] = ()
     ledger: LedgerUse = "none"
-    versions: dict[str, str] = field(default_factory=_versions)
+    strength: str = ""
+    """How much it protects: strong, moderate, weak, hardly any or none."""
+    warnings: tuple[str, ...] = ()
+    """What must be said beside the promise; follows from it and from what was released."""
+    versions: dict[str, str] = field(default_factory=versions)
     content_sha256: str | None = None
     seal_sha256: str = field(init=False, default="")
     """A digest of everything above, so that no line of it is changed unnoticed."""
@@ -68,6 +73,7 @@ class Certificate:
             values.pop("seal_sha256", None)
             values["guarantee"] = Guarantee.from_dict(values["guarantee"])
             values["notes"] = tuple(values["notes"])
+            values["warnings"] = tuple(values.get("warnings", ()))
             certificate = cls(**values)
             object.__setattr__(certificate, "seal_sha256", seal)
             object.__setattr__(certificate, "intact", intact)

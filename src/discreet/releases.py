@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, runtime_che
 
 from typing_extensions import TypeVar
 
-from discreet.certificate import Certificate, LedgerUse, certificate_path
+from discreet.certificate import Certificate, LedgerUse, certificate_path, versions
 from discreet.log.files import LOG_SUFFIXES
 from discreet.log.variants import Variants
 from discreet.privacy.guarantee import Guarantee
@@ -60,6 +60,29 @@ def check_target(path: Path, suffixes: tuple[str, ...] = LOG_SUFFIXES) -> None:
         raise LogError(f"no permission to write in {path.parent}")
 
 
+def check_unused(path: Path, *inputs: Path, force: bool = False) -> None:
+    """Refuse to write over an input, ever; and over any other file unless told to.
+
+    A file that is write-protected stays. What lies beside a release, its certificate, counts.
+    """
+    from discreet.log.errors import LogError
+
+    for written in (path, certificate_path(path)):
+        if not written.exists():
+            continue
+        for given in inputs:
+            if given.exists() and written.samefile(given):
+                raise LogError(
+                    f"{written} is the file that is read ({given}); name another one to write"
+                )
+        if not force:
+            raise LogError(
+                f"{written} exists already; name another file, or replace it with --force"
+            )
+        if not written.stat().st_mode & 0o222:
+            raise LogError(f"{written} is write-protected; name another file")
+
+
 Artefact: TypeAlias = "Variants | EventLog | Document"
 
 A_co = TypeVar("A_co", covariant=True, default=Any)
@@ -80,6 +103,8 @@ class Release(Generic[A_co]):
     notes: tuple[str, ...] = ()
     seed: int | None = field(default=None, repr=False)
     ledger: LedgerUse = "none"
+    provider: dict[str, str] = field(default_factory=dict)
+    """The package that the mechanism comes from and its version, if it is not this one."""
 
     def log(self) -> EventLog:
         """The release as an event log: fresh case ids in random order.
@@ -140,17 +165,24 @@ class Release(Generic[A_co]):
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
         """The certificate of this release; with a digest once the content is written."""
+        from discreet.privacy.words import vocabulary, warnings
+        from discreet.privacy.words.levels import strength
+
         kind = "variants" if isinstance(self.artefact, Variants) else "log"
         if isinstance(self.artefact, Document):
             kind = self.artefact.kind
+        dropped = (vocabulary().dropped,) if isinstance(self.artefact, Variants) else ()
         return Certificate(
             guarantee=self.guarantee,
             mechanism=self.mechanism,
             parameters=self.parameters,
             artefact=kind,
             artificial_times=isinstance(self.artefact, Variants),
-            notes=self.notes,
+            notes=(*self.notes, *dropped),
             ledger=self.ledger,
+            strength=strength(self.guarantee),
+            warnings=warnings(self.guarantee, cases=getattr(self.artefact, "cases", None)),
+            versions=versions() | self.provider,
             content_sha256=content_sha256,
         )
 

@@ -23,6 +23,7 @@ def release(
     source: str | None = None,
     purpose: str = "",
     no_ledger: bool = False,
+    allow_weak: bool = False,
     insecure_seed: int | None = None,
     **options: Any,
 ) -> Release:
@@ -30,7 +31,8 @@ def release(
 
     `options` are parameters of the mechanism (`delta`, `alphabet`, …) and, unless `log` has been
     read already, options of `read_log` (`case`, `activity`, `individual`, …). As on the command
-    line, where there is a ledger a release is booked on a `source`, or says `no_ledger`.
+    line, where there is a ledger a release is booked on a `source`, or says `no_ledger`, and a
+    budget that protects hardly anybody is refused unless `allow_weak`.
 
     >>> import discreet
     >>> log = discreet.sample_log("permits", cases=2000, seed=1)
@@ -42,6 +44,7 @@ def release(
     from discreet.log.reading import read_log
     from discreet.mechanisms.parameters import ParameterError
     from discreet.mechanisms.registry import mechanism as build
+    from discreet.privacy.words.levels import refuse_if_too_weak
 
     known = inspect.signature(read_log).parameters
     reading = {name: options.pop(name) for name in list(options) if name in known}
@@ -50,6 +53,8 @@ def release(
             f"{', '.join(reading)}: how a log is read is decided by then; give it to read_log"
         )
     chosen = build(mechanism, epsilon=epsilon, **options)
+    if not allow_weak:
+        refuse_if_too_weak(chosen.target)
     booking = booking_for(source, purpose=purpose, bypass=no_ledger)
     booking.check(chosen, seeded=insecure_seed is not None)
     events = log if isinstance(log, EventLog) else read_log(log, **reading)

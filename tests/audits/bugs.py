@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.audits.neighbours import Case, Pair
-from discreet.audits.yardsticks import Figures, LaplaceCount
+from discreet.audits.reference import Figures, LaplaceCount
+from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import parameter

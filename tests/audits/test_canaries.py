@@ -11,7 +11,9 @@ import pytest
 from discreet.arrays import Booleans, Floats
 from discreet.audits import audit
 from discreet.audits.canaries import audit_canaries, audit_one_run
-from discreet.audits.neighbours import Case, make_log, pair, pairs_for
+from discreet.audits.subjects import find_pair as pair
+from discreet.audits.subjects import subjects_of
+from discreet.log.neighbours import Case, make_log
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travas import TraVaS, UTraVaS
 from discreet.privacy.accounting import zcdp_epsilon
@@ -77,8 +79,8 @@ def test_canary_cases_in_a_log() -> None:
 
 def test_a_pair_with_canaries_is_audited_in_one_run() -> None:
     """How mechanisms that train a model are audited by name."""
-    assert [chosen.name for chosen in pairs_for("travag", "add-remove")] == ["canaries"]
-    assert "canaries" not in [chosen.name for chosen in pairs_for("travas", "add-remove")]
+    assert [chosen.name for chosen in subjects_of("travag")[-1].pairs()] == ["canaries"]
+    assert "canaries" not in [chosen.name for chosen in subjects_of("travas")[0].pairs()]
     sound = audit(TraVaS(epsilon=1, delta=1e-6), pairs=[pair("canaries")])
     assert sound.verdict == "consistent"
     assert [found.runs for found in sound.pairs] == [1]

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from discreet.audits.features import learn_features, shown_name
-from discreet.audits.neighbours import Case, Pair, make_log, pair
-from discreet.audits.yardsticks import Figures
+from discreet.audits.reference import Figures
+from discreet.audits.subjects import find_pair as pair
+from discreet.log.neighbours import Case, Pair, make_log
 from discreet.log.variants import Variants
 
 PAIR = Pair("test", "", {("a", "b"): 3}, Case(("a", "c")))

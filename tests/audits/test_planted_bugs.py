@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from discreet.audits import audit
-from discreet.audits.neighbours import pair
+from discreet.audits.reference import LaplaceCount
 from discreet.audits.sampling import Effort
-from discreet.audits.yardsticks import LaplaceCount
+from discreet.audits.subjects import find_pair as pair
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs

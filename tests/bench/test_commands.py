@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet.cli.app import app
+from discreet.cli.app import build
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.parameters import ParameterError
@@ -26,7 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def invoke(*arguments: object) -> str:
-    done = runner.invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    typed = [str(a) for a in arguments]
+    done = runner.invoke(build(typed), typed, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -101,8 +102,9 @@ def test_a_reduced_paper_plan_with_what_is_missing_named(
     """One cell of Figure 2 of paper 002, twice, on the real log."""
     from discreet.mechanisms import registry
 
-    entries = {k: v for k, v in registry._entries().items() if k == "travas"}
-    monkeypatch.setattr(registry, "_entries", lambda: entries)
+    found_all = registry._found()
+    only = {k: v for k, v in found_all.entries.items() if k == "travas"}
+    monkeypatch.setattr(registry, "_found", lambda: found_all._replace(entries=only))
     options = ("--log", "Sepsis", "--epsilon", 1, "--delta", 0.1, "--repetitions", 2)
     body = json.loads(
         invoke("bench", "papers/travas", "--logs", real_logs, "-o", tmp_path, *options, "--json")

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import discreet.cli.app  # noqa: F401  with the options of every command, whichever comes first
 from discreet.cli import main
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log

@@ -15,6 +15,7 @@ import pytest
 from discreet.cli import main
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
+from discreet.mechanisms.registry import mechanism_class
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -66,8 +67,68 @@ def test_help_teaches(folder: Path) -> None:
 
 def test_release_offers_the_declared_parameters(folder: Path) -> None:
     shown = run_alone(folder, "release", "--help").stdout
-    for option in ("--epsilon", "--delta", "--fidelity", "--cases-per-individual", "--runs"):
+    for option in ("--epsilon", "--delta", "--alphabet", "--cases-per-individual"):
         assert option in shown
+    for option in ("--fidelity", "--runs", "--min-fitness"):
+        assert option not in shown
+    assert len(shown.splitlines()) < 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown", "hidden"),
+    [
+        (["release", "-m", "dpim"], ["--min-fitness", "of dpim"], ["--runs", "of headtail"]),
+        (["release", "--mechanism=utravas"], ["--runs", "--choose"], ["--alphabet"]),
+        (["release", "-mamun"], ["--times-share"], ["--runs"]),
+        (["train"], ["--max-length", "of sequence"], ["--dictionary"]),
+        (["train", "-m", "ddpm"], ["--dictionary", "of ddpm"], ["--max-length"]),
+        (["audit"], ["--epsilon"], ["--choose"]),
+        (["audit", "utravas"], ["--runs", "of utravas"], ["--alphabet"]),
+        (["compare"], ["--alphabet"], ["--runs"]),
+        (["compare", "-m", "utravas", "-m", "sapa"], ["--runs", "--playout"], ["--columns"]),
+    ],
+)
+def test_help_shows_the_options_of_the_mechanism_that_is_named(
+    folder: Path, arguments: list[str], shown: list[str], hidden: list[str]
+) -> None:
+    page = run(folder, *arguments, "--help").stdout
+    for text in shown:
+        assert text in page
+    for text in hidden:
+        assert text not in page
+
+
+def test_what_help_says_of_a_parameter_is_what_the_mechanism_says(folder: Path) -> None:
+    for name in ("amun", "travas"):
+        page = " ".join(
+            run(folder, "release", "-m", name, "--help").stdout.replace("│", "").split()
+        )
+        assert mechanism_class(name).parameters()["fidelity"].help in page
+
+
+def test_an_option_of_another_mechanism_is_named(folder: Path) -> None:
+    said = run(folder, "release", "log.xes", "-o", "out.xes", "--runs", "2").stderr
+    assert "it is one of utravas" in " ".join(said.split())
+
+
+def test_a_shell_completes_names(folder: Path) -> None:
+    for typed, expected in (
+        ("discreet release -m tra", {"travag", "travas"}),
+        ("discreet audit utr", {"utravas"}),
+        ("discreet mechanisms dp", {"dpim"}),
+        ("discreet sample ho", {"hospital"}),
+        ("discreet release -m dpim --min-f", {"--min-fitness"}),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "discreet.cli"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ
+            | {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": typed}
+            | {"COMP_CWORD": str(len(typed.split()) - 1)},
+        )
+        assert set(done.stdout.split()) == expected, done.stderr
 
 
 def test_sample_release_certificate(folder: Path) -> None:

@@ -113,3 +113,10 @@ def test_a_distribution_of_very_many_cases_is_weighed_by_itself() -> None:
     assert cases_in_place(log, many) == pytest.approx(2 - 0.5, abs=1e-5)
     with pytest.raises(OverflowError, match="cases"):
         cases_in_place(log_of(a=1 << 33), many)
+
+
+def test_variants_that_nobody_follows_are_no_log() -> None:
+    nobody, somebody = Variants.from_counts({("a",): 0}), Variants.from_counts({("a",): 3})
+    assert relative_log_similarity(nobody, somebody) == 0
+    assert relative_log_similarity(somebody, nobody) == 0
+    assert relative_log_similarity(nobody, nobody) == 1

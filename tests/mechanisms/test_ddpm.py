@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from discreet.audits.neighbours import Case, make_log
+from discreet.log.neighbours import Case, make_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.ddpm import DDPM

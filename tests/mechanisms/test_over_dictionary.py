@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audits.neighbours import Case, make_log
 from discreet.log.events import EventLog
+from discreet.log.neighbours import Case, make_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.ddpm import DDPM
@@ -346,8 +346,8 @@ def test_every_case_has_one_column() -> None:
 def test_canaries_tell_published_from_strict(kind: type[OverDictionary]) -> None:
     """A coin for each of 256 unusual cases: published shows which came in, strict does not."""
     from discreet.audits.measuring import audit_pair
-    from discreet.audits.neighbours import pair
     from discreet.audits.sampling import QUICK as LITTLE
+    from discreet.audits.subjects import find_pair as pair
 
     given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "steps": 8, "cases": 8000}
     given |= {"strides": 10} if kind is DDPM else {}

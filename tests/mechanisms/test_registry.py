@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -47,33 +48,75 @@ class Silence(Mechanism):
 '''
 
 
-def test_a_third_party_registers_through_an_entry_point(tmp_path: Path) -> None:
-    (tmp_path / "silence.py").write_text(MODULE)
-    metadata = tmp_path / "silence-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: silence\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[discreet.mechanisms]\nsilence = silence:Silence\n")
-    paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": paths, "COLUMNS": "100"}
+class Plugins:
+    """Packages of others in a folder of their own, and the command line that sees them."""
 
-    def discreet(*arguments: str) -> str:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def add(self, package: str, module: str, *entries: str) -> None:
+        (self.folder / f"{package}.py").write_text(module)
+        metadata = self.folder / f"{package}-1.0.dist-info"
+        metadata.mkdir()
+        head = f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n"
+        (metadata / "METADATA").write_text(head)
+        listed = "\n".join(("[discreet.mechanisms]", *entries, ""))
+        (metadata / "entry_points.txt").write_text(listed)
+
+    def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        paths = os.pathsep.join([str(self.folder), os.environ.get("PYTHONPATH", "")])
         run = subprocess.run(
             [sys.executable, "-m", "discreet.cli", *arguments],
-            cwd=tmp_path,
-            env=environment,
+            cwd=self.folder,
+            env=os.environ | {"PYTHONPATH": paths, "COLUMNS": "100"},
             capture_output=True,
             text=True,
             check=False,
         )
-        assert run.returncode == 0, run.stderr
-        return run.stdout
+        assert run.returncode == code, run.stderr
+        return run
 
-    assert "silence" in discreet("mechanisms")
-    assert "--loudness" in discreet("release", "--help")
-    discreet("sample", "loans", "--cases", "5", "-o", "log.csv")
-    released = discreet("release", "log.csv", "-o", "out.csv", "-m", "silence", "--loudness", "3")
-    assert "ε = 0" in released
-    assert "✓ the guarantee follows" in discreet("certificate", "out.csv")
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Plugins:
+    return Plugins(tmp_path)
+
+
+def test_a_third_party_registers_through_an_entry_point(plugins: Plugins) -> None:
+    plugins.add("quiet", MODULE, "silence = quiet:Silence")
+    assert "silence" in plugins.run("mechanisms").stdout
+    assert "--loudness" in plugins.run("release", "-m", "silence", "--help").stdout
+    plugins.run("sample", "loans", "--cases", "5", "-o", "log.csv")
+    released = plugins.run(
+        "release", "log.csv", "-o", "out.csv", "-m", "silence", "--loudness", "3"
+    )
+    assert "ε = 0" in released.stdout
+    assert "✓ the guarantee follows" in plugins.run("certificate", "out.csv").stdout
+    certificate = json.loads((plugins.folder / "out.csv.certificate.json").read_text())
+    assert certificate["versions"]["quiet"] == "1.0"
+    assert "discreet" in certificate["versions"]
+
+
+def test_a_plug_in_that_fails_is_named_and_left_out(plugins: Plugins) -> None:
+    plugins.add("quiet", MODULE, "silence = quiet:Silence", "travas = quiet:Silence")
+    plugins.add("broken", "import nothing_of_that_name", "broken = broken:Broken")
+    plugins.add(
+        "careless",
+        MODULE.replace('summary: ClassVar[str] = "releases nothing"', ""),
+        "silent = careless:Silence",
+    )
+    plugins.add("renamed", MODULE, "hush = renamed:Silence", "none = renamed:Variants")
+    listed = plugins.run("mechanisms")
+    said = " ".join(listed.stderr.split())
+    assert "silence" in listed.stdout
+    assert "left out: travas: quiet 1.0 is not asked, since discreet" in said
+    assert "left out: broken: broken 1.0 cannot be loaded (ModuleNotFoundError" in said
+    assert "left out: silent: careless 1.0: careless:Silence does not declare summary" in said
+    assert "left out: hush: renamed 1.0: renamed:Silence calls itself 'silence'" in said
+    assert "left out: none: renamed 1.0: renamed:Variants is not a subclass" in said
+    assert "TraVaS" in plugins.run("mechanisms", "travas").stdout
+    refused = plugins.run("mechanisms", "broken", code=2).stderr
+    assert "'broken' cannot be used: broken 1.0 cannot be loaded" in " ".join(refused.split())
 
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-300])

@@ -15,8 +15,8 @@ from scipy.stats import binom, chi2
 
 from discreet.arrays import Booleans, Floats
 from discreet.audits.canaries import audit_one_run
-from discreet.audits.neighbours import Case, make_log
 from discreet.distances.similarity import relative_log_similarity
+from discreet.log.neighbours import Case, make_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.generative.base import State, Watch

@@ -82,7 +82,7 @@ def test_all_steps_are_taken_and_stay_finite() -> None:
 
 
 def test_strict_draws_by_the_odds_and_published_takes_the_likeliest() -> None:
-    from discreet.audits.neighbours import Case, make_log
+    from discreet.log.neighbours import Case, make_log
 
     log = make_log([Case((label,)) for label in "aaab" * 100])
     mechanism = TraVaG(epsilon=50.0, delta=1e-3)

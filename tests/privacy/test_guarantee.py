@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
+from string import Formatter
 
 import pytest
 
 from discreet.privacy.guarantee import Budget, Guarantee, Part
+from discreet.privacy.words import LanguageError, vocabulary, warnings
+from discreet.privacy.words.levels import TooWeakError, refuse_if_too_weak, strength
 
 
 def proved(**changes: object) -> Guarantee:
@@ -46,6 +50,70 @@ def test_explain_of_what_does_not_hold() -> None:
     assert "Claimed: ε = 1, δ = 1e-06. What holds: nothing finite." in text
     larger = proved(status="refuted", holds=Budget(23.0)).explain()
     assert "What holds: ε = 23, δ = 0." in larger
+
+
+@pytest.mark.parametrize(
+    ("budget", "level", "gist"),
+    [
+        (Budget(0.5, 1e-6), "strong", "almost the same"),
+        (Budget(1, 1e-6), "strong", "almost the same"),
+        (Budget(2, 1e-6), "moderate", "left in doubt"),
+        (Budget(5), "weak", "WEAK PROTECTION"),
+        (Budget(20), "hardly any", "HARDLY ANY PROTECTION"),
+        (Budget(0.1, 0.9999), "hardly any", "HARDLY ANY PROTECTION"),
+    ],
+)
+def test_the_words_depend_on_the_numbers(budget: Budget, level: str, gist: str) -> None:
+    promise = proved(claimed=budget, holds=budget)
+    assert strength(promise) == level
+    assert gist in promise.explain()
+    assert ("almost the same" in promise.explain()) == (level == "strong")
+    assert bool(warnings(promise)) == (level in ("weak", "hardly any"))
+
+
+def test_delta_is_read_against_the_released_cases() -> None:
+    promise = proved(claimed=Budget(1, 1e-3), holds=Budget(1, 1e-3))
+    assert warnings(promise, cases=99) == ()
+    (said,) = warnings(promise, cases=1000)
+    assert "δ = 0.001 is too large for 1,000 released cases" in said
+
+
+def test_what_has_no_bound_or_a_seed_has_no_strength() -> None:
+    assert strength(proved(status="refuted", holds=None)) == "none"
+    assert strength(proved(randomness="seeded")) == "none"
+    assert "NOT PRIVATE" in warnings(proved(randomness="seeded"))[0]
+
+
+def test_too_little_protection_is_refused_for_who_does_not_insist() -> None:
+    refuse_if_too_weak(Budget(10, 0.01))
+    for budget in (Budget(10.1), Budget(1, 0.02)):
+        with pytest.raises(TooWeakError, match="--allow-weak"):
+            refuse_if_too_weak(budget)
+
+
+def test_every_language_says_everything() -> None:
+    """The same sentences with the same places for numbers, and none left untranslated."""
+
+    def places(text: str) -> set[str]:
+        return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+    english, german = asdict(vocabulary("en")), asdict(vocabulary("de"))
+    for name, said in english.items():
+        other = german[name]
+        if isinstance(said, str):
+            assert places(said) == places(other), name
+            assert said != other
+        else:
+            assert said.keys() == other.keys(), name
+            assert said != other
+    with pytest.raises(LanguageError, match="en or de"):
+        vocabulary("fr")
+
+
+def test_german_by_argument_or_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "fast dasselbe" in proved().explain("de")
+    monkeypatch.setenv("DISCREET_LANGUAGE", "de")
+    assert "Das ist bewiesen." in proved().explain()
 
 
 def test_a_seed_is_never_private() -> None:

@@ -5,22 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.audits.measuring import audit_pair
-from discreet.audits.neighbours import Pair
-from discreet.audits.plans import AuditPlan, audited_names, plans_of
-from discreet.audits.result import CONFIDENCE, Audit, PairAudit
+from discreet.audits.power import measure_power, mutant_steps
+from discreet.audits.result import CONFIDENCE, Audit, PairAudit, Power
 from discreet.audits.sampling import FULL, QUICK, Effort
+from discreet.audits.subjects import Subject, audited_names, subjects_of
+from discreet.log.neighbours import Pair
+from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.generative.base import Generative
 from discreet.mechanisms.parameters import ParameterError
 
 Watch = Callable[[int, int, str], None]
-"""Is told how many pairs are done, of how many, and which comes next."""
-Task = tuple[Mechanism, Pair, Effort, float]
-Outcome = PairAudit | ImportError
+"""Is told how many pieces of work are done, of how many, and which comes next."""
+Outcome = PairAudit | Power | ImportError
+
+
+class Task(NamedTuple):
+    """A piece of work that a process of its own may do."""
+
+    title: str
+    trains: bool
+    """Whether models are trained."""
+    run: Callable[[], PairAudit | Power]
 
 
 def audit(
@@ -28,6 +41,7 @@ def audit(
     *,
     pairs: Iterable[Pair] | None = None,
     quick: bool = False,
+    mutants: bool = False,
     effort: Effort | None = None,
     workers: int = 1,
     watch: Watch | None = None,
@@ -35,11 +49,13 @@ def audit(
 ) -> Audit:
     """Measure what a mechanism leaks about one case, against its own certificate.
 
-    Runs it many times on pairs of neighbouring logs (the library's, or `pairs`). For each pair
-    the most telling event is chosen on one half of the runs and measured on the other; where
-    output distributions are known the leak is computed exactly as well. The bound on ε holds
-    with 95% confidence over all pairs together. `violated` is said only after fresh runs
-    confirmed it, wrongly at most once in 10⁹ per pair.
+    Runs it many times on pairs of neighbouring logs (its own and the usual ones, or `pairs`). For
+    each pair the most telling events are chosen on one half of the runs and measured on the
+    other: of the release, and of the answers of each noisy step. Where output distributions are
+    known the leak is computed exactly as well. The bound on ε holds with 95% confidence over all
+    pairs together. `violated` is said only after fresh runs confirmed it, wrongly at most once in
+    10⁹ per pair. With `mutants` every noisy step is also audited without its noise, which shows
+    what the audit could have noticed.
 
     >>> import discreet
     >>> discreet.audit("travas", epsilon=1, delta=0.01, quick=True).verdict
@@ -48,85 +64,159 @@ def audit(
     if isinstance(mechanism, Mechanism):
         if parameters:
             raise ParameterError("give parameters with a mechanism's name, not with a mechanism")
-        plan = AuditPlan(mechanism.name, mechanism.settings, ready=mechanism)
+        subject = Subject(mechanism.name, _declared(mechanism), ready=mechanism)
     else:
-        plan = AuditPlan(mechanism, parameters)
-    chosen = list(pairs) if pairs is not None else plan.pairs(quick)
-    job = _Job(plan, chosen, effort or (QUICK if quick else FULL))
-    return job.result(_run(job.tasks(), workers, watch))
+        subject = _subject(mechanism, parameters)
+    chosen = list(pairs) if pairs is not None else subject.pairs(quick)
+    job = _Job(subject, chosen, effort or (QUICK if quick else FULL))
+    tasks = job.tasks()
+    found = _run([*tasks, *(_mutant_tasks([job]) if mutants else ())], workers, watch)
+    return _with_powers([job.result(found[: len(tasks)])], found)[0]
 
 
 def audit_all(
     *,
     quick: bool = False,
+    mutants: bool | None = None,
     effort: Effort | None = None,
     workers: int | None = None,
     watch: Watch | None = None,
 ) -> tuple[list[Audit], dict[str, str]]:
-    """Audit every mechanism in every fidelity.
+    """Audit every mechanism with all parameters that it declares for audits.
 
-    Returns the audits, and the mechanisms that could not be built or imported, with the reason.
+    With `mutants` (by default unless `quick`) also without the noise of each step. Returns the
+    audits, and the mechanisms that could not be built or imported, with the reason.
     """
     effort = effort or (QUICK if quick else FULL)
-    jobs: list[_Job] = []
+    mutants = not quick if mutants is None else mutants
+    jobs: dict[str, list[_Job]] = {}
+    tasks: dict[str, list[Task]] = {}
     left_out: dict[str, str] = {}
     for name in audited_names():
         try:
-            jobs += [_Job(plan, plan.pairs(quick), effort) for plan in plans_of(name)]
+            jobs[name] = [_Job(one, one.pairs(quick), effort) for one in subjects_of(name)]
+            tasks[name] = [task for job in jobs[name] for task in job.tasks()]
+            tasks[name] += _mutant_tasks(jobs[name]) if mutants else []
         except (ParameterError, ImportError) as error:
             left_out[name] = str(error)
-    tasks = [task for job in jobs for task in job.tasks()]
-    found = iter(_run(tasks, workers or os.cpu_count() or 1, watch))
-    audits = []
-    for job in jobs:
-        outcomes = [next(found) for _ in job.pairs]
+    work = [task for part in tasks.values() for task in part]
+    outcomes = iter(_run(work, workers or processors(), watch))
+    audits: list[Audit] = []
+    for name, part in tasks.items():
+        found = [next(outcomes) for _ in part]
+        ordered = iter(found)
         try:
-            audits.append(job.result(outcomes))
+            own = [job.result([next(ordered) for _ in job.pairs]) for job in jobs[name]]
+            audits += _with_powers(own, found)
         except ImportError as error:
-            left_out[job.plan.mechanism] = str(error)
+            left_out[name] = str(error)
     return audits, left_out
+
+
+def processors() -> int:
+    """How many processes work side by side unless told."""
+    return os.cpu_count() or 1
+
+
+def _subject(name: str, parameters: dict[str, Any]) -> Subject:
+    """The mechanism with these parameters, on the pairs of what it declares nearest to them."""
+    declared = subjects_of(name)
+    shared = [
+        sum(parameters.get(key) == value for key, value in one.case.parameters.items())
+        for one in declared
+    ]
+    nearest = declared[shared.index(max(shared))].case
+    return Subject(name, AuditCase(parameters, nearest.pairs, nearest.usual))
+
+
+def _declared(mechanism: Mechanism) -> AuditCase:
+    """What a ready mechanism declares nearest to its own parameters."""
+    return max(
+        type(mechanism).audit_cases(),
+        key=lambda case: sum(mechanism.settings[k] == v for k, v in case.parameters.items()),
+    )
 
 
 @dataclass(frozen=True)
 class _Job:
-    """One plan on its pairs; the share of error is divided over them."""
+    """One subject on its pairs; the share of error is divided over them."""
 
-    plan: AuditPlan
+    subject: Subject
     pairs: list[Pair]
     effort: Effort
 
     def tasks(self) -> list[Task]:
         if not self.pairs:
-            raise ParameterError(f"there is no pair of logs to audit {self.plan.mechanism} on")
+            raise ParameterError(f"there is no pair of logs to audit {self.subject.mechanism} on")
         alpha = (1 - CONFIDENCE) / len(self.pairs)
-        built = [(self.plan.build(pair), pair) for pair in self.pairs]
-        for mechanism, pair in built:
-            if mechanism.cases_per_individual is not None:
-                raise ParameterError(
-                    "an audit looks at single cases: leave out cases_per_individual, whose "
-                    "guarantee follows from that for cases"
-                )
-            relation = mechanism.guarantee().neighbours
-            if not pair.fits(relation):
-                raise ParameterError(
-                    f"{mechanism.name} promises something for {relation} neighbours; the pair "
-                    f"{pair.name!r} is {pair.neighbours}, so it could not contradict it"
-                )
-        return [(mechanism, pair, self.effort, alpha) for mechanism, pair in built]
+        tasks = []
+        for pair in self.pairs:
+            mechanism = self.subject.build(pair)
+            _check_fit(mechanism, pair)
+            work = partial(audit_pair, mechanism, pair, self.effort, alpha)
+            title = f"{self.subject.mechanism}: {pair.name}"
+            tasks.append(Task(title, isinstance(mechanism, Generative), work))
+        return tasks
 
     def result(self, found: list[Outcome]) -> Audit:
-        done = []
         for outcome in found:
             if isinstance(outcome, ImportError):
                 raise outcome
-            done.append(outcome)
-        first = self.plan.build(self.pairs[0])
-        given = dict(self.plan.parameters)
-        return Audit(self.plan.mechanism, given, first.guarantee(), tuple(done))
+        return Audit(
+            self.subject.mechanism,
+            self.subject.parameters,
+            self.subject.build(self.pairs[0]).guarantee(),
+            tuple(one for one in found if isinstance(one, PairAudit)),
+        )
+
+
+def _mutant_tasks(jobs: list[_Job]) -> list[Task]:
+    """One for each noisy step of one mechanism, whatever the parameters that it answers with."""
+    looked = [(job.subject, job.pairs) for job in jobs]
+    trains = any(isinstance(job.subject.build(job.pairs[0]), Generative) for job in jobs)
+    return [
+        Task(
+            f"{jobs[0].subject.mechanism} without the noise of {step}",
+            trains,
+            partial(measure_power, looked, step),
+        )
+        for step in mutant_steps(looked)
+    ]
+
+
+def _with_powers(audits: list[Audit], found: list[Outcome]) -> list[Audit]:
+    """Each mutant beside the audit with its parameters; the first where it never answered."""
+    powers = [one for one in found if isinstance(one, Power)]
+    rest = [one for one in powers if all(one.parameters != a.parameters for a in audits)]
+    return [
+        replace(
+            one,
+            powers=tuple(
+                power
+                for power in powers
+                if power.parameters == one.parameters or (not place and power in rest)
+            ),
+        )
+        for place, one in enumerate(audits)
+    ]
+
+
+def _check_fit(mechanism: Mechanism, pair: Pair) -> None:
+    if mechanism.cases_per_individual is not None:
+        raise ParameterError(
+            "an audit looks at single cases: leave out cases_per_individual, whose guarantee "
+            "follows from that for cases"
+        )
+    relation = mechanism.guarantee().neighbours
+    if pair.neighbours != relation:
+        raise ParameterError(
+            f"{mechanism.name} promises something for {relation} neighbours; the pair "
+            f"{pair.name!r} is {pair.neighbours}, so it could not contradict it"
+        )
 
 
 def _run(tasks: list[Task], workers: int, watch: Watch | None) -> list[Outcome]:
-    """Audit the pairs, in this process or in several fresh ones."""
+    """Do the work, in this process or in several fresh ones."""
     if workers == 1:
         return list(_watched(map(_task, tasks), tasks, watch))
     with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=get_context("spawn")) as pool:
@@ -138,19 +228,31 @@ def _run(tasks: list[Task], workers: int, watch: Watch | None) -> list[Outcome]:
 
 
 def _task(task: Task) -> Outcome:
-    """Audit one pair; a mechanism whose libraries are not installed must not stop the others."""
+    """One piece of work; a mechanism whose libraries are missing must not stop the others."""
     try:
-        return audit_pair(*task)
+        if not task.trains:
+            return task.run()
+        with _one_thread():
+            return task.run()
     except ImportError as error:
         return error
 
 
-def _watched(
-    found: Iterator[Outcome],
-    tasks: list[Task],
-    watch: Watch | None,
-) -> Iterator[Outcome]:
-    for done, (mechanism, pair, _, _) in enumerate(tasks):
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Train with one thread: threads that wait for each other take longer on tiny models."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _watched(found: Iterator[Outcome], tasks: list[Task], watch: Watch | None) -> Iterator[Outcome]:
+    for done, task in enumerate(tasks):
         if watch is not None:
-            watch(done, len(tasks), f"{mechanism.name}: {pair.name}")
+            watch(done, len(tasks), task.title)
         yield next(found)

@@ -15,8 +15,8 @@ import numpy as np
 
 from discreet.arrays import Booleans, Floats
 from discreet.audits.bounds import epsilon_from_one_run, one_run_p_value
-from discreet.audits.neighbours import Trace
 from discreet.audits.result import CONFIDENCE, FALSE_ALARM
+from discreet.log.neighbours import Case, Trace, make_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
@@ -102,8 +102,6 @@ def audit_canaries(
     against what the mechanism promises, or `against`. Where it promises for cases that are
     replaced, a canary that is left out leaves its place to a usual case.
     """
-    from discreet.audits.neighbours import Case, make_log
-
     promise = mechanism.guarantee()
     against = against or promise.holds
     if against is None:

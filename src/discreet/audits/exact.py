@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.audits.divergence import Distribution, joint, smallest_delta, smallest_epsilon
-from discreet.audits.yardsticks import NoisyCount
+from discreet.audits.reference import NoisyCount
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.travas import TraVaS, UTraVaS, expected_hidden_count
 from discreet.privacy.partition import TruncatedSelection

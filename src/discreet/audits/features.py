@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.audits.neighbours import Pair, Trace, arrow
 from discreet.log.events import TIME, EventLog
+from discreet.log.neighbours import Pair, Trace, arrow
 from discreet.log.variants import Variants
 from discreet.releases import Artefact, Document
 

@@ -1,29 +1,33 @@
-"""One mechanism on one pair of logs: choose an event, measure it, confirm what it breaks."""
+"""One mechanism on one pair of logs: choose events, measure them, confirm what they break."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from time import process_time
 
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.audits.answers import learn_answers
 from discreet.audits.bounds import epsilon_from_runs
 from discreet.audits.canaries import audit_canaries
 from discreet.audits.distinguisher import train
 from discreet.audits.events import Event, choose_event
 from discreet.audits.exact import exact_leak
-from discreet.audits.features import Features, learn_features, shown_name
-from discreet.audits.neighbours import Pair
-from discreet.audits.result import FALSE_ALARM, Evidence, PairAudit
-from discreet.audits.sampling import Effort, affordable, releases, sample
+from discreet.audits.features import learn_features, shown_name
+from discreet.audits.result import CONFIDENCE, FALSE_ALARM, Evidence, PairAudit
+from discreet.audits.sampling import Effort, Measure, Run, affordable, batched, releases, sample
+from discreet.log.neighbours import Pair
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.alphabet import FROM_LOG
 from discreet.privacy.guarantee import Budget
 
-TRIALS = 20
 CONFIRMATIONS = (2, 8)
 """Fresh runs of a suspicion, as multiples of the runs that raised it."""
+RELEASED = "the release itself"
+"""Where an event is read off, if not off a step's answers."""
 
 
 def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -> PairAudit:
@@ -49,15 +53,105 @@ def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -
     )
 
 
+def audit_mutant(
+    mechanism: Mechanism, step: str, pair: Pair, against: Budget, learn: int
+) -> Evidence | None:
+    """Hold a step that should draw no noise against a budget; None where it does not answer.
+
+    One event of its answers (of the release, where these are not noted) is chosen on `learn` runs
+    of either log and counted on fresh ones, just enough for one that tells the logs apart for
+    certain to break the budget at the confidence that permits blocking.
+    """
+    first, second = pair.logs
+    trials = releases(mechanism, first, learn), releases(mechanism, second, learn)
+    noted = any(step in run.answers for side in trials for run in side)
+    if not noted and not batched(mechanism):
+        return None
+    looking = _looking(pair, trials, only=step if noted else None)
+    left, right = (sample(mechanism, log, learn, looking.measure) for log in pair.logs)
+    event = choose_event(left, right, against.delta)[1]
+    runs = certain_runs(against.epsilon)
+    left, right = (sample(mechanism, log, runs, looking.measure) for log in pair.logs)
+    hits, other = _hits(event, left, right)
+    bound, broken = (
+        epsilon_from_runs(hits, other, runs, against.delta, alpha)
+        for alpha in (1 - CONFIDENCE, FALSE_ALARM)
+    )
+    shares = hits / runs, other / runs
+    words = event.describe(looking.names)
+    return Evidence(against, bound, words, shares, None, broken > against.epsilon)
+
+
+def certain_runs(epsilon: float) -> int:
+    """Runs of either log after which an event that is certain on one only refutes an ε, and some.
+
+    By Clopper and Pearson p ≥ a^(1/n) and p′ ≤ 1 − a^(1/n); the odds of a^(1/n) pass e^ε.
+    """
+    enough = -math.log(FALSE_ALARM / 2) / math.log1p(math.exp(-epsilon))
+    return math.ceil(1.3 * enough)
+
+
+def fixed_before(mechanism: Mechanism, step: str, pair: Pair) -> bool:
+    """Whether all that is answered before a step is the same in every run on both logs."""
+    runs = [run for log in pair.logs for run in releases(mechanism, log, 3)]
+    before = [
+        [(name, [answer.tolist() for answer in run.answers[name]]) for name in _until(run, step)]
+        for run in runs
+    ]
+    return all(one == before[0] for one in before)
+
+
+def _until(run: Run, step: str) -> list[str]:
+    """The steps that answered before one, which answers once."""
+    names = list(run.answers)
+    return names[: names.index(step)] if step in names else names
+
+
 def _many(
     mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float
 ) -> tuple[Callable[[Budget], Evidence], int]:
     """Evidence from many runs on either log."""
-    trials = [artefact for log in pair.logs for artefact in releases(mechanism, log, TRIALS)]
-    if all(artefact is None for artefact in trials):
+    first, second = pair.logs
+    trials = (
+        releases(mechanism, first, effort.trials),
+        releases(mechanism, second, effort.trials),
+    )
+    if all(run.artefact is None for side in trials for run in side):
         mechanism.release(pair.logs[1])  # says why it refuses
-    bench = _Bench(mechanism, pair, learn_features(pair, trials), effort)
+    bench = _Bench(mechanism, pair, _looking(pair, trials), effort)
     return lambda against: bench.evidence(against, alpha), bench.runs
+
+
+@dataclass(frozen=True)
+class _Looking:
+    """What is looked at of a run: named numbers, grouped by where they are read off."""
+
+    names: list[str]
+    groups: dict[str, range]
+    measure: Measure
+
+
+def _looking(pair: Pair, trials: tuple[list[Run], list[Run]], only: str | None = None) -> _Looking:
+    """Learn from trials what to look at: the release, and each step's answers."""
+    left, right = trials
+    names: list[str] = []
+    groups: dict[str, range] = {}
+    measures: list[Measure] = []
+    if only is None:
+        released = learn_features(pair, [run.artefact for run in (*left, *right)])
+        names += released.names
+        groups[RELEASED] = range(len(names))
+        measures.append(lambda runs: released.measure([run.artefact for run in runs]))
+    steps, read = learn_answers([run.answers for run in left], [run.answers for run in right], only)
+    for step in steps:
+        groups[step.step] = range(len(names), len(names) + len(step.names))
+        names += step.names
+    measures.append(lambda runs: read([run.answers for run in runs]))
+
+    def measure(runs: Sequence[Run]) -> Floats:
+        return np.hstack([one(runs) for one in measures])
+
+    return _Looking(names, groups, measure)
 
 
 def _one_run(mechanism: Mechanism, pair: Pair) -> tuple[Callable[[Budget], Evidence], int]:
@@ -84,15 +178,13 @@ def _conditions_met(mechanism: Mechanism, pair: Pair) -> bool:
 class _Bench:
     """The runs of one mechanism on one pair: a half to choose events, a half to measure them."""
 
-    def __init__(
-        self, mechanism: Mechanism, pair: Pair, features: Features, effort: Effort
-    ) -> None:
-        self.mechanism, self.pair, self.features = mechanism, pair, features
-        self.runs = affordable(mechanism, pair.logs, features, effort)
-        left, right = (sample(mechanism, log, self.runs, features) for log in pair.logs)
+    def __init__(self, mechanism: Mechanism, pair: Pair, looking: _Looking, effort: Effort) -> None:
+        self.mechanism, self.pair, self.looking = mechanism, pair, looking
+        self.runs = affordable(mechanism, pair.logs, looking.measure, effort)
+        left, right = (sample(mechanism, log, self.runs, looking.measure) for log in pair.logs)
         quarter, half = self.runs // 4, self.runs // 2
         self.distinguisher = train(left[:quarter], right[:quarter])
-        self.names = [*features.names, "score of the trained distinguisher"]
+        self.names = [*looking.names, "score of the trained distinguisher"]
         self.left, self.right = self._scored(left), self._scored(right)
         self.quarter, self.half = quarter, half
 
@@ -100,47 +192,45 @@ class _Bench:
         return np.column_stack([features, self.distinguisher.score(features)])
 
     def evidence(self, against: Budget, alpha: float) -> Evidence:
-        """The most telling event against a budget, and whether it breaks it."""
+        """The most telling event against a budget, whether it breaks it, and each step's own."""
         exact = exact_leak(self.mechanism, *self.pair.logs, against)
-        candidates = [(self._chosen(against.delta), self.half)]
-        presence = self._presence()
-        if presence is not None:
-            candidates.append((presence, 0))
+        candidates = self._candidates(against.delta)
         measured = []
-        for event, begin in candidates:
-            hits, other = self._hits(event, self.left[begin:], self.right[begin:])
+        by_step: dict[str, float] = {}
+        for group, event, begin in candidates:
+            hits, other = _hits(event, self.left[begin:], self.right[begin:])
             runs = self.runs - begin
             bound = epsilon_from_runs(hits, other, runs, against.delta, alpha / len(candidates))
             measured.append((bound, event, (hits / runs, other / runs)))
+            by_step[group] = max(bound, by_step.get(group, 0.0))
         bound, event, shares = max(measured, key=lambda found: found[0])
         words = event.describe(self.names)
         broken = bool(exact and exact.contradicts)
         if not broken and bound > against.epsilon:
             broken = self._confirmed(event, against)
-        return Evidence(against, bound, words, shares, exact, broken)
+        return Evidence(against, bound, words, shares, exact, broken, by_step)
 
-    def _chosen(self, delta: float) -> Event:
-        """The best event by the first half: a feature's, or the distinguisher's.
+    def _candidates(self, delta: float) -> list[tuple[str, Event, int]]:
+        """Events with where they are read off and from which run on they may be measured.
 
-        The distinguisher was trained on the first quarter, so its threshold is chosen on the
-        second.
+        One for each step and one for the release, chosen on the first half; one of the
+        distinguisher, trained on the first quarter, its threshold chosen on the second; and that
+        a variant is shown which nobody else has, which was not chosen at all.
         """
-        last = len(self.names) - 1
-        plain = choose_event(self.left[: self.half], self.right[: self.half], delta, range(last))
+        half, last = self.half, len(self.names) - 1
+        left, right = self.left[:half], self.right[:half]
+        found = [
+            (group, choose_event(left, right, delta, columns)[1], half)
+            for group, columns in self.looking.groups.items()
+        ]
         trained = choose_event(
-            self.left[self.quarter : self.half],
-            self.right[self.quarter : self.half],
-            delta,
-            range(last, last + 1),
+            left[self.quarter :], right[self.quarter :], delta, range(last, last + 1)
         )
-        return max(plain, trained, key=lambda found: found[0])[1]
-
-    def _presence(self) -> Event | None:
-        """A case's variant that nobody else has is shown: fixed beforehand, no choosing needed."""
+        found.append((RELEASED, trained[1], half))
         trace = self.pair.appears
-        if trace is None or shown_name(trace) not in self.names:
-            return None
-        return Event(self.names.index(shown_name(trace)), "≥", 1.0, 1)
+        if trace is not None and shown_name(trace) in self.names:
+            found.append((RELEASED, Event(self.names.index(shown_name(trace)), "≥", 1.0, 1), 0))
+        return found
 
     def _confirmed(self, event: Event, against: Budget) -> bool:
         """Measure the same event on fresh runs, at a confidence that permits blocking."""
@@ -148,15 +238,16 @@ class _Bench:
         for factor in CONFIRMATIONS:
             runs = factor * self.runs
             left, right = (
-                self._scored(sample(self.mechanism, log, runs, self.features))
+                self._scored(sample(self.mechanism, log, runs, self.looking.measure))
                 for log in self.pair.logs
             )
-            hits, other = self._hits(event, left, right)
+            hits, other = _hits(event, left, right)
             if epsilon_from_runs(hits, other, runs, against.delta, alpha) > against.epsilon:
                 return True
         return False
 
-    @staticmethod
-    def _hits(event: Event, left: Floats, right: Floats) -> tuple[int, int]:
-        counts = event.hits(left), event.hits(right)
-        return (counts[1], counts[0]) if event.likelier else counts
+
+def _hits(event: Event, left: Floats, right: Floats) -> tuple[int, int]:
+    """How often an event was seen on the log that makes it likelier, and on the other."""
+    counts = event.hits(left), event.hits(right)
+    return (counts[1], counts[0]) if event.likelier else counts

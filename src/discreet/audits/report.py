@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from discreet.audits.result import Audit, Evidence, PairAudit
 from discreet.privacy.guarantee import Budget
@@ -20,19 +21,33 @@ well its releases tell the two apart. (ε, δ) says that no event may be more th
 likely on one log as on the other, up to δ. So an event that was counted often enough proves a
 *lower bound* on ε:
 
-1. On one half of the runs the most telling event is chosen: a count above or below a value, or
-   the score of a trained distinguisher. That the added case's own variant is shown is always
-   tried as well (the presence test).
-2. On the other half it is counted. Clopper and Pearson's limits for both probabilities give the
-   bound, with 95% confidence over all pairs of a mechanism together.
+1. On one half of the runs the most telling events are chosen: one of the released artefact, one
+   of what each noisy step answered, and a threshold on the score of a trained distinguisher. A
+   release may hide an answer; the promise covers it all the same, so the audit sees it as it was
+   drawn. That the added case's own variant is shown is always tried as well (the presence test).
+2. On the other half they are counted. Clopper and Pearson's limits for both probabilities give
+   the bound, with 95% confidence over all pairs of a mechanism together.
 3. Where the output distribution is known exactly (TraVaS, plain noise) the hockey-stick
    divergence is computed in rationals: then the bound is the truth for that pair.
 4. A bound above the certificate is only a suspicion. It is called *violated* if fresh runs of the
-   same event confirm it at a confidence of 1 − 10⁻⁹, or the exact computation does.
+   same event confirm it at a confidence of 1 − 10⁻⁹, or the exact computation does. *Not tested*
+   means that no pair could be held against the certificate.
+5. Each noisy step is then silenced in turn and the audit asked again: a mutant that comes out
+   *violated* shows that the audit could have noticed ({caught} of {mutants} are caught).
 
-A lower bound below the certificate proves nothing: the attack may have been weak. A bound above
-it is a counterexample. Audits use δ = {delta:g} unless a row says otherwise, since nobody can see
-a probability of 10⁻⁶ in {runs:,} runs.
+A lower bound below the certificate proves nothing by itself: the attack may have been weak. A
+bound above it is a counterexample. Audits use ε = 1 and δ = {delta:g} unless a row says otherwise,
+since nobody can see a probability of 10⁻⁶ in {runs:,} runs; the default δ is audited as well.
+"""
+
+STEPS = """\
+## Steps and their mutants
+
+Every step that draws noise, with what its own answers gave away, and what they give away without
+that noise. ε at least: of the sound mechanism, on all pairs and with all parameters. The mutant was
+caught with these parameters on this pair, in so many runs of each log. Where it says *alone*, the
+answers before it were held fixed and the step was held against its own cost: what a choice
+answers tells little unless one knows between what it chose.
 """
 
 
@@ -40,12 +55,14 @@ EXTENSION = """\
 ## Adding to it
 
 A mechanism that is registered is audited without further ado: `discreet audit NAME` calls it on
-every pair of the library that fits its neighbour relation, with the activities of both logs as
-public alphabet. To make its audit tell more:
+the usual pairs that fit its neighbour relation, with the activities of both logs as public
+alphabet. To make its audit tell more:
 
-- `discreet.audits.neighbours.add_pair` adds a pair of logs (`only=` for one mechanism);
-- `TELLING` and `VARIATIONS` in `discreet/audits/plans.py` name the pairs of its quick audit and
-  the parameters it is audited with;
+- `audit_cases` of the mechanism names the parameters it is audited with and pairs of logs
+  (`discreet.log.neighbours.Pair`) that tell much about it, best first. Every noisy step should
+  answer in one of them, and some pair should show if it had no noise;
+- what a step answers without `CountNoise.added`, `Selecting.select` or `Choosing.choose` is noted
+  with `discreet.privacy.transcript.note`: only what the step's cost covers;
 - a method `_draw_many` draws many releases of one log at once, where that is cheaper;
 - `@factors.register` in `discreet/audits/exact.py` states its output distribution, where known;
 - `discreet.audits.canaries` audits a model in one training run.
@@ -54,13 +71,20 @@ public alphabet. To make its audit tell more:
 
 def page(audits: Sequence[Audit], left_out: dict[str, str], command: str) -> str:
     """The whole page in Markdown."""
-    from discreet.audits.plans import DELTA
+    from discreet.audits.subjects import DELTA
 
+    powers = [power for audit in audits for power in audit.powers]
     seconds = sum(pair.seconds for audit in audits for pair in audit.pairs)
+    seconds += sum(power.seconds for power in powers)
     runs = max((pair.runs for audit in audits for pair in audit.pairs), default=0)
     parts = [
         INTRODUCTION.format(
-            minutes=max(1, round(seconds / 120)), command=command, delta=DELTA, runs=runs
+            minutes=max(1, round(seconds / 120)),
+            command=command,
+            delta=DELTA,
+            runs=runs,
+            caught=sum(power.caught for power in powers),
+            mutants=len(powers),
         ),
         "## Overview\n",
         _table(
@@ -84,6 +108,24 @@ def page(audits: Sequence[Audit], left_out: dict[str, str], command: str) -> str
     if left_out:
         parts.append("## Not audited\n")
         parts += [f"- {name}: {reason}\n" for name, reason in left_out.items()]
+    if powers:
+        parts += [
+            STEPS,
+            _table(
+                (
+                    "mechanism",
+                    "step",
+                    "ε at least",
+                    "mutant: ε at least",
+                    "mutant",
+                    "against",
+                    "runs",
+                    "pair",
+                    "parameters",
+                ),
+                step_rows(audits),
+            ),
+        ]
     parts.append("## Every pair\n")
     for audit in audits:
         parts += [
@@ -111,6 +153,27 @@ def overview(audit: Audit) -> tuple[str, ...]:
         evidence.event if evidence else "",
         worst.pair if worst else "",
     )
+
+
+def step_rows(audits: Sequence[Audit]) -> list[tuple[str, ...]]:
+    """One row per noisy step: bound, what its mutant scores, against what, runs, pair."""
+    return [
+        (
+            audit.mechanism,
+            power.step,
+            _number(
+                max(a.epsilon_of(power.step) for a in audits if a.mechanism == audit.mechanism)
+            ),
+            _number(power.mutant),
+            "violated" if power.caught else "**not caught**",
+            _budget(power.against) + (" alone" if power.alone else ""),
+            f"{power.runs:,}",
+            power.pair,
+            _listed(power.parameters),
+        )
+        for audit in audits
+        for power in audit.powers
+    ]
 
 
 def _finding(audit: Audit) -> str:
@@ -158,10 +221,21 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _settings(audit: Audit) -> str:
+    return _listed(audit.parameters)
+
+
+def _listed(parameters: Mapping[str, Any]) -> str:
     return ", ".join(
-        str(value) if key == "fidelity" else f"{key} {value}"
-        for key, value in audit.parameters.items()
+        str(value) if key == "fidelity" else f"{key} {_short(value)}"
+        for key, value in parameters.items()
     )
+
+
+def _short(value: Any) -> str:
+    """A value in a table: lists of texts without quotes and brackets."""
+    if isinstance(value, tuple):
+        return "/".join(one if isinstance(one, str) else " ".join(one) for one in value)
+    return str(value)
 
 
 def _is_exact(evidence: Evidence) -> bool:

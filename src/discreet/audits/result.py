@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from discreet.audits.exact import ExactLeak
 from discreet.privacy.guarantee import Budget, Guarantee
 
-Verdict = Literal["consistent", "violated", "no guarantee"]
+Verdict = Literal["consistent", "violated", "no guarantee", "not tested"]
 CONFIDENCE = 0.95
 FALSE_ALARM = 1e-9
 """The chance that one pair is called a violation though the promise holds."""
@@ -28,6 +29,8 @@ class Evidence:
     exact: ExactLeak | None
     contradicts: bool
     """Whether the budget is broken: by exact computation, or confirmed on fresh runs."""
+    by_step: Mapping[str, float] = field(default_factory=dict)
+    """The bound from each step's answers alone, and from the release itself."""
 
     @property
     def bound(self) -> float:
@@ -67,6 +70,31 @@ class PairAudit:
 
 
 @dataclass(frozen=True)
+class Power:
+    """What the audit says where one step draws no noise: whether it could have noticed."""
+
+    step: str
+    parameters: Mapping[str, Any]
+    """Those with which it was caught, or gave most away; so is the pair."""
+    pair: str
+    runs: int
+    against: Budget | None
+    """The promise of the whole, or the cost of the step where `alone`; None if it never answers."""
+    alone: bool
+    """Whether the step was held against its own cost, the answers before it being fixed."""
+    mutant: float
+    """Without its noise ε would be at least this, with 95% confidence."""
+    event: str
+    caught: bool
+    """Whether the mutant came out as violated."""
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self) | {"against": _budget(self.against), "mutant": finite(self.mutant)}
+
+
+@dataclass(frozen=True)
 class Audit:
     """All pairs of one mechanism with the same parameters."""
 
@@ -75,6 +103,8 @@ class Audit:
     """Those that were given; others as an audit chooses them."""
     guarantee: Guarantee
     pairs: tuple[PairAudit, ...]
+    powers: tuple[Power, ...] = ()
+    """What its mutants gave away, one for each noisy step, where these were asked for."""
 
     @property
     def command(self) -> str:
@@ -84,10 +114,16 @@ class Audit:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the certificate stands: `violated` only after confirmation."""
+        """Whether the certificate stands: `violated` only after confirmation.
+
+        `not tested` where no pair could contradict it, for instance because the two logs differ
+        in what the promise takes as public.
+        """
         if any(pair.promise and pair.promise.contradicts for pair in self.pairs):
             return "violated"
-        return "no guarantee" if self.guarantee.holds is None else "consistent"
+        if self.guarantee.holds is None:
+            return "no guarantee"
+        return "consistent" if any(pair.promise for pair in self.pairs) else "not tested"
 
     @property
     def claim_refuted(self) -> bool | None:
@@ -101,6 +137,11 @@ class Audit:
         judged = [pair for pair in self.pairs if pair.evidence]
         return max(judged, key=_severity, default=None)
 
+    def epsilon_of(self, step: str) -> float:
+        """The largest lower bound on ε that the answers of one step gave."""
+        found = [pair.promise.by_step for pair in self.pairs if pair.promise]
+        return max((bounds.get(step, 0.0) for bounds in found), default=0.0)
+
     @property
     def epsilon(self) -> float:
         """The largest lower bound on ε, with 95% confidence over all pairs together."""
@@ -113,10 +154,10 @@ class Audit:
         if self.claim_refuted and self.guarantee.claimed is None:
             return "not differentially private"
         if self.claim_refuted:
-            return "claim refuted" + (", certificate consistent" if self.guarantee.holds else "")
-        if self.verdict == "no guarantee":
-            return "no guarantee to contradict"
-        return "consistent"
+            return "claim refuted" + (
+                f", certificate {self.verdict}" if self.guarantee.holds else ""
+            )
+        return "no guarantee to contradict" if self.verdict == "no guarantee" else self.verdict
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -141,6 +182,7 @@ class Audit:
                 }
                 for pair in self.pairs
             ],
+            "mutants": [power.to_dict() for power in self.powers],
         }
 
 

@@ -1,17 +1,18 @@
-"""Many independent releases of one small log, as features."""
+"""Many independent releases of one small log, with what their steps answered."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import process_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.audits.features import Features
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.transcript import Transcript, transcript
 from discreet.releases import Artefact
 
 if TYPE_CHECKING:
@@ -30,64 +31,83 @@ class Effort:
     """Processor time for them, about."""
     fewest: int = 200
     """Releases of each log, at least."""
+    trials: int = 20
+    """Releases of each log from which is learned what to look at; they count for nothing else."""
 
 
 QUICK = Effort(runs=20_000, seconds=0.5, fewest=60)
-FULL = Effort(runs=100_000, seconds=2.5)
+FULL = Effort(runs=100_000, seconds=0.4, fewest=40, trials=12)
+
+
+class Run(NamedTuple):
+    """One release: what came out, None if it was refused, and what its steps answered."""
+
+    artefact: Artefact | None
+    answers: Transcript
+
+
+Measure = Callable[[Sequence[Run]], Floats]
 
 
 def batched(mechanism: Mechanism) -> bool:
-    """Whether the cheaper path draws what a release draws.
+    """Whether the cheaper path draws what a release draws, and shows as much.
 
-    It does not where a subclass replaced `_draw` alone, nor where individuals are bounded first.
+    It does not where a subclass replaced `_draw` alone, where individuals are bounded first, nor
+    where several steps answer, of which the artefact may hide some.
     """
     owners = type(mechanism).__mro__
     one = next(i for i, owner in enumerate(owners) if "_draw" in vars(owner))
     many = next(i for i, owner in enumerate(owners) if "_draw_many" in vars(owner))
-    return many <= one and mechanism.cases_per_individual is None
+    single = mechanism.spending is None or sum(not s.steps for s in mechanism.spending.walk()) == 1
+    return many <= one and mechanism.cases_per_individual is None and single
 
 
-def releases(mechanism: Mechanism, log: EventLog, runs: int) -> list[Artefact | None]:
-    """Artefacts of as many releases, with the operating system's randomness; None if refused."""
+def releases(mechanism: Mechanism, log: EventLog, runs: int) -> list[Run]:
+    """As many releases, with the operating system's randomness."""
     if batched(mechanism):
         try:
-            return list(mechanism._draw_many(log, runs, Randomness.system()))
+            drawn = mechanism._draw_many(log, runs, Randomness.system())
+            return [Run(artefact, {}) for artefact in drawn]
         except ValueError:
             pass
     return [_release(mechanism, log) for _ in range(runs)]
 
 
-def _release(mechanism: Mechanism, log: EventLog) -> Artefact | None:
-    try:
-        artefact: Artefact = mechanism.release(log).artefact
-    except ValueError:
-        return None
-    return artefact
+def _release(mechanism: Mechanism, log: EventLog) -> Run:
+    with transcript() as answers:
+        try:
+            mechanism.check(log)
+            artefact: Artefact | None = mechanism._draw(log, Randomness.system())
+        except ValueError:
+            artefact = None
+    return Run(artefact, answers)
 
 
-def sample(mechanism: Mechanism, log: EventLog, runs: int, features: Features) -> Floats:
+def sample(mechanism: Mechanism, log: EventLog, runs: int, measure: Measure) -> Floats:
     """The features of as many releases, one row each."""
     measured = []
     left = runs
     while left:
         size = min(left, CHUNK)
-        measured.append(features.measure(releases(mechanism, log, size)))
+        measured.append(measure(releases(mechanism, log, size)))
         left -= size
     return np.vstack(measured)
 
 
 def affordable(
-    mechanism: Mechanism, logs: tuple[EventLog, EventLog], features: Features, effort: Effort
+    mechanism: Mechanism, logs: tuple[EventLog, EventLog], measure: Measure, effort: Effort
 ) -> int:
     """How many releases of each log the effort allows, from trials that are thrown away.
 
     Decided before the runs that count, so that nothing they show can stop them early.
     """
+    if effort.runs <= effort.fewest:
+        return effort.runs // 4 * 4
     trials = 4
     while True:
         begin = process_time()
         for log in logs:
-            sample(mechanism, log, trials, features)
+            sample(mechanism, log, trials, measure)
         took = process_time() - begin
         if took > 0.1 * effort.seconds or trials >= min(effort.runs, 1000):
             break

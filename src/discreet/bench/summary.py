@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from statistics import fmean
+from statistics import fmean, stdev
 
 from discreet.bench.controls import CONTROLS
 from discreet.bench.plan import BenchPlan, Claim
@@ -73,6 +73,16 @@ class Setting:
         """Its mean, if any run has it."""
         values = self.values(measure)
         return fmean(values) if values else None
+
+    def deviation(self, measure: str) -> float | None:
+        """Its standard deviation over the runs, if several have it."""
+        values = self.values(measure)
+        return stdev(values) if len(values) > 1 else None
+
+    def cell(self, measure: str) -> str:
+        """Mean and standard deviation, for a table."""
+        deviation = self.deviation(measure)
+        return shown(self.mean(measure)) + (f" ± {shown(deviation)}" if deviation else "")
 
     def named(self, axes: Sequence[str]) -> str:
         """The chosen parameters in words."""
@@ -264,7 +274,7 @@ def markdown(settings: Sequence[Setting], found: Sequence[Gap] = ()) -> str:
     lines = [
         [
             *(one.log, one.label, one.named(axes) or "–"),
-            *(shown(one.mean(name)) for name in columns),
+            *(one.cell(name) for name in columns),
             *(str(len(one.rows)), str(one.empty), str(one.failed)),
         ]
         for one in settings

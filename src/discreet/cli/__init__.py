@@ -8,22 +8,23 @@ import sys
 
 def main() -> None:
     """Run the command line. Bad input ends with one clear message and exit code 2."""
-    from discreet.certificate import CertificateError
-    from discreet.cli.options import only_for
-
-    if "_DISCREET_COMPLETE" not in os.environ:
-        only_for(sys.argv[1:])
-    from discreet.cli.app import app
+    from discreet.cli.app import build
     from discreet.cli.console import complain
-    from discreet.ledger.errors import LedgerError
-    from discreet.log.errors import LogError
-    from discreet.mechanisms.parameters import ParameterError
+    from discreet.errors import DiscreetError
 
     try:
-        app(prog_name="discreet")
-    except (LogError, ParameterError, CertificateError, LedgerError) as error:
+        build(_arguments())(prog_name="discreet")
+    except DiscreetError as error:
         complain(error)
         sys.exit(2)
     except KeyboardInterrupt:
         complain("stopped")
         sys.exit(130)
+
+
+def _arguments() -> list[str]:
+    """What was typed, or where a shell asks how it might go on, what was typed so far."""
+    if "_DISCREET_COMPLETE" not in os.environ:
+        return sys.argv[1:]
+    typed = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
+    return typed.split()[1:]

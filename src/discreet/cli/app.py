@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect as inspection
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -22,14 +23,8 @@ from discreet.cli import (
     sample,
     train,
 )
-
-app = typer.Typer(
-    name="discreet",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+from discreet.cli.options import extended
+from discreet.privacy.words import VARIABLE, vocabulary
 
 
 def _version(asked: bool) -> None:
@@ -38,6 +33,13 @@ def _version(asked: bool) -> None:
 
         typer.echo(__version__)
         raise typer.Exit
+
+
+def _language(named: str | None) -> str | None:
+    if named:
+        vocabulary(named)
+        os.environ[VARIABLE] = named
+    return named
 
 
 def taught(function: Callable[..., object]) -> str:
@@ -52,6 +54,12 @@ def discreet(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            envvar=VARIABLE, callback=_language, help="How promises are worded: en or de."
+        ),
+    ] = None,
 ) -> None:
     """Share an event log without giving away the people in it.
 
@@ -68,8 +76,7 @@ def discreet(
     """
 
 
-app.callback(help=taught(discreet))(discreet)
-for _command in (
+COMMANDS = (
     sample.sample,
     inspect.inspect,
     release.release,
@@ -81,10 +88,23 @@ for _command in (
     evaluate.evaluate,
     compare.compare,
     bench.bench,
-):
-    app.command(help=taught(_command))(_command)
+)
 
-_budget = typer.Typer(no_args_is_help=True, help="What may be spent on a data source, and was.")
-for _name, _action in budget.COMMANDS.items():
-    _budget.command(_name, help=taught(_action))(_action)
-app.add_typer(_budget, name="budget")
+
+def build(arguments: Sequence[str] = ()) -> typer.Typer:
+    """The application, with the options that its commands have for these arguments."""
+    app = typer.Typer(
+        name="discreet",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(help=taught(discreet))(discreet)
+    for command in COMMANDS:
+        app.command(help=taught(command))(extended(command, arguments))
+    ledger = typer.Typer(no_args_is_help=True, help="What may be spent on a data source, and was.")
+    for name, action in budget.COMMANDS.items():
+        ledger.command(name, help=taught(action))(extended(action, arguments))
+    app.add_typer(ledger, name="budget")
+    return app

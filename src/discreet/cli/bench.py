@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from discreet.cli.console import err, out, print_json
-from discreet.cli.options import Json
+from discreet.cli.options import Json, mechanism_option
 
 if TYPE_CHECKING:
     from discreet.bench.plan import BenchPlan, Cell
@@ -47,7 +47,7 @@ def bench(
         typer.Option(help="Folder of the plan's logs; default the folder named in DISCREET_LOGS."),
     ] = None,
     log: Annotated[Texts, typer.Option(help="Only this log, or without a plan its file.")] = None,
-    mechanism: Annotated[Texts, typer.Option("--mechanism", "-m", help="Only this one.")] = None,
+    mechanism: Annotated[Texts, mechanism_option("Only this one.")] = None,
     epsilon: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
     delta: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
     repetitions: Annotated[int | None, typer.Option(help="Runs of each setting.")] = None,
@@ -74,8 +74,13 @@ def bench(
     from discreet.bench.report import html_report
     from discreet.bench.store import Store
     from discreet.bench.summary import gaps, markdown, settings_of
+    from discreet.log.errors import LogError
     from discreet.log.files import atomic_write
+    from discreet.releases import check_target
 
+    if plans and as_json:
+        print_json([{"name": name, "title": load_plan(name).title} for name in plan_names()])
+        return
     if plans:
         for name in plan_names():
             out.print(f"{name:22} {load_plan(name).title}", markup=False)
@@ -95,10 +100,19 @@ def bench(
         err.print(f"not run: mechanism {label} is not installed", markup=False)
     folder = logs or (Path(os.environ["DISCREET_LOGS"]) if "DISCREET_LOGS" in os.environ else None)
     cells, absent = chosen.cells(folder)
-    for file in absent:
-        err.print(f"not run: log {file} was not found (name its folder with --logs)", markup=False)
+    if absent:
+        raise LogError(
+            f"not found: {', '.join(absent)}; name the folder of the logs with --logs, or those "
+            "that are there with --log"
+        )
     target = output or Path("bench-" + Path(chosen.name).name.removesuffix(".toml"))
-    target.mkdir(parents=True, exist_ok=True)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LogError(
+            f"{target} cannot be made: {error.strerror}; name another folder with --output"
+        ) from None
+    check_target(target / "report.html", (".html",))
     store = Store(target / "results.sqlite")
     if retry:
         store.forget_failures()
@@ -176,6 +190,7 @@ def _plain(settings: list[Setting]) -> dict[str, object]:
                 "empty": one.empty,
                 "failed": one.failed,
                 "means": {name: one.mean(name) for name in measured([one])},
+                "deviations": {name: one.deviation(name) for name in measured([one])},
             }
             for one in settings
         ],
@@ -183,7 +198,7 @@ def _plain(settings: list[Setting]) -> dict[str, object]:
 
 
 def _show(settings: list[Setting]) -> None:
-    from discreet.bench.summary import axes_of, measured, shown
+    from discreet.bench.summary import axes_of, measured
 
     err.print("[bold yellow]For you, not for publication: these read the raw logs.[/bold yellow]")
     present = measured(settings)
@@ -197,7 +212,7 @@ def _show(settings: list[Setting]) -> None:
         for one in chosen:
             values = [one.parameters.get(axis, "") for axis in axes]
             budget = [f"{v:g}" if isinstance(v, int | float) else str(v) for v in values]
-            means = [shown(one.mean(name)) for name in columns]
+            means = [one.cell(name) for name in columns]
             table.add_row(one.label, *budget, *means, _counts(one))
         out.print(table)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import out, panel, print_json, stage
+from discreet.cli.console import out, print_json, show_promise, stage
 from discreet.cli.options import Json
 
 MARKS = {"holds": "[green]✓[/green]", "fails": "[red]✗[/red]", "unknown": "[yellow]?[/yellow]"}
@@ -35,16 +35,12 @@ def certificate(
     if as_json:
         print_json(found.to_dict() | {"checks": [asdict(finding) for finding in findings]})
     else:
-        promise = found.guarantee
-        style = "green" if promise.private and not failed else "red"
-        panel(promise.explain(), f"{found.mechanism}: {promise.holds or 'no guarantee'}", style)
+        show_promise(found, failed=failed)
         for key, value in found.parameters.items():
             out.print(f"  {key}: {value}", markup=False)
         for note in found.notes:
             out.print(f"  note: {note}", markup=False)
         out.print(f"  ledger: {found.ledger}")
-        if found.artificial_times:
-            out.print("  note: the times are artificial (1970, one second per event)")
         for finding in findings:
             detail = f": {finding.detail}" if finding.detail else ""
             out.print(f"{MARKS[finding.outcome]} {finding.check}{detail}")

@@ -10,7 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.cli.console import err, out, print_json, stage
-from discreet.cli.options import Json, LogPath, given_parameters, read, with_options
+from discreet.cli.options import (
+    Json,
+    LogPath,
+    given_parameters,
+    mechanism_option,
+    read,
+    with_options,
+)
 from discreet.cli.release import release
 from discreet.mechanisms.parameters import ParameterError
 
@@ -27,12 +34,12 @@ COLUMNS = {
 }
 
 
-@with_options(parameters=True)
+@with_options(parameters=True, every=True)
 def compare(
     log: LogPath,
     mechanism: Annotated[
         list[str] | None,
-        typer.Option("--mechanism", "-m", help="Only these; may be repeated. Default: all."),
+        mechanism_option("Only these; may be repeated. Default: all."),
     ] = None,
     private: Annotated[
         bool,
@@ -54,7 +61,9 @@ def compare(
     """Which mechanism serves this log best at this budget? For its holder only.
 
     Releases the log once with every mechanism and shows what is left of it. Mechanisms that
-    need more public inputs than were given say which. Choosing by this table costs privacy that
+    need more public inputs than were given say which; parameters of every mechanism may be
+    given, those shown below are the default one's, or with -m those of the mechanisms named.
+    Choosing by this table costs privacy that
     no certificate covers; with --private the candidates share the budget, one is chosen by the
     exponential mechanism, and the total is proved.
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.panel import Panel
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from discreet.certificate import Certificate
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -29,6 +32,21 @@ def print_json(values: Any) -> None:
 def panel(text: str, title: str, style: str = "green") -> None:
     """Print a framed text, word for word."""
     out.print(Panel(Text(text), title=title, title_align="left", border_style=style))
+
+
+STYLES = {"strong": "green", "moderate": "green", "weak": "yellow"}
+
+
+def show_promise(certificate: Certificate, *, failed: bool = False) -> None:
+    """Print what a certificate promises in a frame, and in front of it what must be said."""
+    from discreet.privacy.words import level
+    from discreet.privacy.words.levels import strength
+
+    promise = certificate.guarantee
+    lines = [*(f"! {warning}" for warning in certificate.warnings), promise.explain()]
+    style = "red" if failed else STYLES.get(strength(promise), "red")
+    bound = promise.holds or "no guarantee"
+    panel("\n".join(lines), f"{certificate.mechanism}: {bound}, {level(promise)}", style)
 
 
 def steward_note(note: str) -> None:

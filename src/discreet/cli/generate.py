@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import out, panel, print_json, stage
-from discreet.cli.options import Json
+from discreet.cli.console import out, print_json, show_promise, stage
+from discreet.cli.options import Force, Json
 
 
 def generate(
@@ -29,6 +29,7 @@ def generate(
         int | None,
         typer.Option(help="Draw the same log again. Safe: nothing but the model is read."),
     ] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Draw a log from a trained model, as many and as large as you like.
@@ -43,9 +44,10 @@ def generate(
       discreet generate model.discreet --cases 10000 -o drawn.csv.gz
     """
     from discreet.generative.model import load_model
-    from discreet.releases import check_target
+    from discreet.releases import check_target, check_unused
 
     check_target(output)
+    check_unused(output, model, force=force)
     with stage(f"reading {model.name}"):
         trained = load_model(model)
     with stage(f"drawing from {model.name}"):
@@ -55,8 +57,6 @@ def generate(
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
         return
-    promise = drawn.guarantee
-    style = "green" if promise.private else "red"
-    panel(promise.explain(), f"{drawn.mechanism}: {promise.holds or 'no guarantee'}", style)
+    show_promise(certificate)
     out.print(f"Written: {output} ({drawn.describe()})", markup=False)
     out.print(f"         {output}.certificate.json", markup=False)

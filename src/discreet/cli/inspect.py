@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli.console import err, out, print_json
-from discreet.cli.options import Json, LogPath, read, reading_options, with_options
+from discreet.cli.options import Force, Json, LogPath, read, reading_options, with_options
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -28,7 +28,11 @@ SaveMapping = Annotated[
 
 @with_options()
 def inspect(
-    log: LogPath, as_json: Json = False, save_mapping: SaveMapping = None, **values: Any
+    log: LogPath,
+    as_json: Json = False,
+    save_mapping: SaveMapping = None,
+    force: Force = False,
+    **values: Any,
 ) -> None:
     """Describe a log: what is in it and how hard it is to protect. For its holder only.
 
@@ -38,6 +42,10 @@ def inspect(
       discreet inspect log.csv --case patient --activity step --timestamp at
       discreet inspect log.csv --case patient --save-mapping hospital.toml
     """
+    from discreet.releases import check_unused
+
+    if save_mapping is not None:
+        check_unused(save_mapping, log, force=force)
     found = read(log, values)
     facts = describe(found)
     if save_mapping is not None:

@@ -7,14 +7,19 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
-from discreet.cli.console import out, print_json
-from discreet.cli.options import Json
+from discreet.cli.console import err, out, print_json
+from discreet.cli.options import Json, mechanism_names_for_shells
 
 
 def mechanisms(
     name: Annotated[
-        str | None, typer.Argument(help="One mechanism, in full: parameters, proof, paper.")
+        str | None,
+        typer.Argument(
+            help="One mechanism, in full: parameters, proof, paper.",
+            autocompletion=mechanism_names_for_shells,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -32,8 +37,10 @@ def mechanisms(
 
 
 def _all(as_json: bool) -> None:
-    from discreet.mechanisms.registry import mechanism_names
+    from discreet.mechanisms.registry import mechanism_names, mechanism_problems
 
+    for name, problem in mechanism_problems().items():
+        err.print(Text(f"left out: {name}: {problem}"), soft_wrap=True)
     rows = [_row(name) for name in mechanism_names()]
     if as_json:
         print_json(rows)

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.shortcuts import DEFAULT_MECHANISM
+
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
-    from discreet.mechanisms.parameters import Parameter
+
+
+def mechanism_names_for_shells(incomplete: str) -> list[str]:
+    """The mechanisms whose names begin so."""
+    from discreet.mechanisms.registry import mechanism_names
+
+    return [name for name in mechanism_names() if name.startswith(incomplete)]
+
+
+def mechanism_option(help: str) -> Any:
+    """The option that names a mechanism; a shell completes it."""
+    return typer.Option("--mechanism", "-m", help=help, autocompletion=mechanism_names_for_shells)
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 LogPath = Annotated[
@@ -22,6 +38,17 @@ LogPath = Annotated[
         "standard input.",
     ),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace files that exist; never the log itself.")
+]
+AllowWeak = Annotated[
+    bool,
+    typer.Option(
+        "--allow-weak",
+        help="Insist on a budget that protects hardly anybody; the certificate says so.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Seed = Annotated[
     int | None,
     typer.Option(help="Repeatable noise for tests. What comes out is then NOT private."),
@@ -68,82 +95,133 @@ READING = {
 }
 READING_TYPES = {"drop_incomplete": bool, "mapping": Path}
 
-_called: frozenset[str] | None = None
+_WANTED = "__wanted_options__"
 
 
-def only_for(arguments: Iterable[str]) -> None:
-    """Build mechanisms' options only for commands named in these arguments.
+@dataclass(frozen=True)
+class Wanted:
+    """Which options stand in place of a command's **values."""
 
-    They take loading every mechanism, which `discreet --help` can do without.
-    """
-    global _called
-    _called = frozenset(arguments)
+    parameters: bool = False
+    """Those of mechanisms, besides how the log is read."""
+    default: str = DEFAULT_MECHANISM
+    """The mechanism whose options are shown if none is named."""
+    every: bool = False
+    """Whether options of all mechanisms are taken if none is named; only the default's show."""
 
 
 def with_options(
-    *, parameters: bool = False, trained: bool = False
+    *, parameters: bool = False, default: str = DEFAULT_MECHANISM, every: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Put options in place of a command's **values: reading, and mechanisms' parameters.
+    """Let a command take options that depend on its other arguments, as **values."""
 
-    `trained` leaves the parameters of mechanisms that train no model out.
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        setattr(function, _WANTED, Wanted(parameters, default, every))
+        return function
+
+    return mark
+
+
+def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable[..., Any]:
+    """The command with the options it has when it is called with these arguments.
+
+    Mechanisms are loaded only for the command that is called, and only those it names.
     """
-    keywords = [
+    wanted: Wanted | None = getattr(function, _WANTED, None)
+    if wanted is None:
+        return function
+    signature = inspect.signature(function, eval_str=True)
+    fresh = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
+    reading = [
         _keyword(name, READING_TYPES.get(name, str), help=text, panel="How the log is read")
         for name, text in READING.items()
     ]
+    if wanted.parameters and function.__name__ in arguments:
+        names = _named(arguments, positional="mechanism" in _positional(signature))
+        fresh += _parameter_keywords(wanted, names)
+        offered = {p.name for p in (*fresh, *reading)}
+        _check_owners(arguments, offered, names or [wanted.default])
 
-    def extend(function: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(function, eval_str=True)
-        kept = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
-        wanted = parameters and (_called is None or function.__name__ in _called)
-        fresh = [*kept, *keywords, *(_parameter_keywords(trained) if wanted else ())]
-        function.__signature__ = signature.replace(parameters=fresh)  # type: ignore[attr-defined]
-        function.__annotations__ = {p.name: p.annotation for p in fresh}
-        return function
+    @wraps(function)
+    def command(**values: Any) -> Any:
+        return function(**values)
 
-    return extend
+    fresh += reading
+    command.__signature__ = signature.replace(parameters=fresh)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in fresh}
+    return command
 
 
-def _parameter_keywords(trained: bool) -> list[inspect.Parameter]:
-    """One keyword for each parameter that any mechanism declares."""
-    from discreet.mechanisms.generative.base import Generative
-    from discreet.mechanisms.parameters import declared
+def _positional(signature: inspect.Signature) -> set[str]:
+    """The names of a command's arguments that are no options."""
+    return {
+        name
+        for name, parameter in signature.parameters.items()
+        if any(
+            type(extra).__name__ == "ArgumentInfo"
+            for extra in getattr(parameter.annotation, "__metadata__", ())
+        )
+    }
+
+
+def _named(arguments: Sequence[str], *, positional: bool) -> list[str]:
+    """The mechanisms that are named in these arguments."""
+    from discreet.mechanisms.registry import mechanism_names
+
+    if positional:
+        return [argument for argument in arguments if argument in mechanism_names()][:1]
+    found = []
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if argument in ("-m", "--mechanism"):
+            found.append(following)
+        elif argument.startswith("--mechanism="):
+            found.append(argument.partition("=")[2])
+        elif argument.startswith("-m") and not argument.startswith("--"):
+            found.append(argument[2:])
+    return [name for name in found if name]
+
+
+def _parameter_keywords(wanted: Wanted, names: list[str]) -> list[inspect.Parameter]:
+    """One keyword for each parameter of the mechanisms that are named, or else of the default."""
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
-    names = mechanism_names()
-    if trained:
-        names = [name for name in names if issubclass(mechanism_class(name), Generative)]
-    owners: dict[str, list[str]] = {}
-    first: dict[str, Parameter] = {}
-    for name in names:
-        for parameter in declared(mechanism_class(name)).values():
-            owners.setdefault(parameter.name, []).append(name)
-            first.setdefault(parameter.name, parameter)
-    keywords = []
-    for name, parameter in first.items():
-        default = _shown_default(name, owners[name])
-        text = f"{parameter.help} ({parameter.range}; default {default})"
-        if len(owners[name]) < len(names):
-            text += f" — {', '.join(owners[name])}"
-        keywords.append(
-            _keyword(
-                name,
+    shown = names or [wanted.default]
+    taken = mechanism_names() if wanted.every and not names else shown
+    keywords: dict[str, inspect.Parameter] = {}
+    for owner in (*shown, *(name for name in taken if name not in shown)):
+        for parameter in mechanism_class(owner).parameters().values():
+            having = [n for n in shown if parameter.name in mechanism_class(n).parameters()]
+            if parameter.name in keywords:
+                continue
+            default = "none" if parameter.default in (None, ()) else parameter.default
+            text = f"{parameter.help} ({parameter.range}; default {default})"
+            if len(shown) > 1:
+                text += f" — {', '.join(having)}" if having != shown else ""
+            keywords[parameter.name] = _keyword(
+                parameter.name,
                 str if parameter.type is tuple else parameter.type,
                 help=text,
-                panel="The mechanism's parameters",
+                panel=f"Parameters of {', '.join(shown)}",
+                hidden=owner not in shown,
             )
-        )
-    return keywords
+    return list(keywords.values())
 
 
-def _shown_default(name: str, owners: list[str]) -> str:
-    """The default, or that it differs."""
-    from discreet.mechanisms.registry import mechanism_class
+def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]) -> None:
+    """Say whose option it is, if one is given that only other mechanisms have."""
+    from discreet.mechanisms.parameters import ParameterError
+    from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
-    defaults = {str(mechanism_class(owner).parameters()[name].default) for owner in owners}
-    if len(defaults) > 1:
-        return "depends on the mechanism"
-    return "none" if defaults <= {"None", "()"} else defaults.pop()
+    for argument in arguments:
+        name = argument.partition("=")[0].removeprefix("--").replace("-", "_")
+        if not argument.startswith("--") or name in offered | {"mechanism", "help", "json"}:
+            continue
+        owners = [one for one in mechanism_names() if name in mechanism_class(one).parameters()]
+        if owners:
+            raise ParameterError(
+                f"{' and '.join(chosen)} has no parameter {name!r}; it is one of "
+                f"{', '.join(owners)} (choose by --mechanism)"
+            )
 
 
 def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
@@ -176,10 +254,15 @@ def read(path: Path, values: dict[str, Any]) -> EventLog:
     return log
 
 
-def _keyword(name: str, kind: Any, *, help: str, panel: str) -> inspect.Parameter:
+def _keyword(
+    name: str, kind: Any, *, help: str, panel: str, hidden: bool = False
+) -> inspect.Parameter:
     option = "--" + name.replace("_", "-")
     names = (f"{option}/--no-{option[2:]}",) if kind is bool else (option,)
-    annotation = Annotated[kind | None, typer.Option(*names, help=help, rich_help_panel=panel)]
+    info = typer.Option(*names, help=help, rich_help_panel=panel, hidden=hidden)
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[kind | None, info],
     )

@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from discreet.cli.console import out, panel, print_json, stage, steward_note, steward_notes
+from discreet.cli.console import (
+    complain,
+    err,
+    out,
+    print_json,
+    show_promise,
+    stage,
+    steward_note,
+    steward_notes,
+)
 from discreet.cli.options import (
+    AllowWeak,
+    Force,
     Json,
     LogPath,
     NoLedger,
     Purpose,
+    Quiet,
     Seed,
     Source,
     given_parameters,
+    mechanism_option,
     read,
     with_options,
 )
+from discreet.shortcuts import DEFAULT_MECHANISM
+
+if TYPE_CHECKING:
+    from discreet.certificate import Certificate
+    from discreet.ledger.booking import Booking
+    from discreet.log.events import EventLog
+    from discreet.mechanisms.base import Mechanism
+    from discreet.releases import Release
 
 
 @with_options(parameters=True)
@@ -34,12 +56,24 @@ def release(
         ),
     ],
     mechanism: Annotated[
-        str, typer.Option("--mechanism", "-m", help="See `discreet mechanisms`.")
-    ] = "headtail",
+        str,
+        mechanism_option(
+            "See `discreet mechanisms`; with --help after it, its own parameters are shown."
+        ),
+    ] = DEFAULT_MECHANISM,
     insecure_seed: Seed = None,
     source: Source = None,
     purpose: Purpose = "",
     no_ledger: NoLedger = False,
+    force: Force = False,
+    allow_weak: AllowWeak = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what would be promised, spent and written; read no log."
+        ),
+    ] = False,
+    quiet: Quiet = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -47,7 +81,9 @@ def release(
 
     Writes the released log and a certificate beside it (and, where the format allows, inside).
     The only file that may leave is the one that was written; what is printed on standard error
-    is for the holder of the log.
+    is for the holder of the log. No file that exists is replaced unless you say --force.
+
+    Below are the parameters of the mechanism that is named, or else of the default one.
 
     [bold]Examples[/bold]
 
@@ -55,29 +91,101 @@ def release(
       discreet release log.csv -o shared.csv --case patient --activity step --timestamp at
       discreet release log.xes -o shared.xes --individual case:person --cases-per-individual 3
       discreet release log.xes -o shared.xes --source hospital-a --purpose "yearly report"
+      discreet release log.xes -o shared.xes --epsilon 2 --dry-run
+      discreet release --mechanism dpim --help
     """
     from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.releases import check_target
+    from discreet.privacy.words.levels import refuse_if_too_weak
+    from discreet.releases import check_target, check_unused
 
     chosen = build(mechanism, **given_parameters(values))
     check_target(output, chosen.suffixes)
-    promise = chosen.guarantee()
-    booking = booking_for(source, purpose=purpose, bypass=no_ledger, tell=steward_note)
+    check_unused(output, log, force=force)
+    if not allow_weak:
+        refuse_if_too_weak(chosen.target)
+    booking = booking_for(
+        source, purpose=purpose, bypass=no_ledger, tell=_nothing if quiet else steward_note
+    )
     booking.check(chosen, seeded=insecure_seed is not None)
+    if dry_run:
+        _rehearse(chosen, booking, output, as_json)
+        return
     events = read(log, values)
     with stage("looking whether the log is known"):
         booking.recognise(events)
-    with stage(f"releasing with {mechanism}"):
-        released = booking.release(chosen, events, insecure_seed)
-    with stage(f"writing {output.name}"):
-        certificate = released.write(output)
+    released, certificate = _drawn(chosen, booking, events, output, insecure_seed)
     booking.confirm(certificate)
+    if quiet:
+        return
     steward_notes(chosen.advice(events))
     if as_json:
-        print_json({"output": str(output), "certificate": certificate.to_dict()})
+        _print(released, certificate, output)
         return
-    style = "green" if released.guarantee.private else "red"
-    panel(released.guarantee.explain(), f"{mechanism}: {promise.holds or 'no guarantee'}", style)
+    show_promise(certificate)
+    for note in certificate.notes:
+        out.print(Text(f"Note: {note}"))
     out.print(f"Written: {output} ({released.describe()})", markup=False)
     out.print(f"         {output}.certificate.json", markup=False)
+
+
+def _nothing(note: str) -> None:
+    """Keep still."""
+
+
+def _drawn(
+    chosen: Mechanism, booking: Booking, events: EventLog, output: Path, seed: int | None
+) -> tuple[Release, Certificate]:
+    """Pay, draw and write; if stopped meanwhile, say what that leaves behind."""
+    try:
+        with stage(f"releasing with {chosen.name}"):
+            released = booking.release(chosen, events, seed)
+        with stage(f"writing {output.name}"):
+            return released, released.write(output)
+    except KeyboardInterrupt:
+        complain(booking.interrupted())
+        raise typer.Exit(130) from None
+
+
+def _print(released: Release, certificate: Certificate, output: Path) -> None:
+    artefact = released.artefact
+    print_json(
+        {
+            "output": str(output),
+            "released": {
+                name: int(getattr(artefact, name))
+                for name in ("cases", "events")
+                if hasattr(artefact, name)
+            }
+            | ({"variants": len(artefact)} if certificate.artefact == "variants" else {}),
+            "explanation": released.guarantee.explain(),
+            "certificate": certificate.to_dict(),
+        }
+    )
+
+
+def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) -> None:
+    """What a release would promise, whether it fits the budget, and what it would write."""
+    from discreet.certificate import certificate_path
+    from discreet.privacy.words import level, warnings
+
+    promise = chosen.guarantee()
+    files = [str(output), str(certificate_path(output))]
+    if as_json:
+        print_json(
+            {
+                "would_write": files,
+                "explanation": promise.explain(),
+                "warnings": warnings(promise),
+                "guarantee": promise.to_dict(),
+                "budget": booking.outlook(),
+            }
+        )
+        return
+    out.print(f"{chosen.name} would promise {promise.holds or 'nothing'} ({level(promise)}):")
+    out.print(Text(promise.explain()))
+    for depth, part in promise.steps():
+        out.print(Text(f"  {'  ' * depth}{part.name}: {part.cost} ({part.rule})"))
+    out.print(Text(f"Budget: {booking.outlook()}"))
+    out.print(f"Would write: {files[0]}\n             {files[1]}", markup=False)
+    err.print("Nothing was read, spent or written.")

@@ -8,16 +8,24 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import out, print_json, stage
-from discreet.cli.options import Json
+from discreet.cli.options import Force, Json
+
+
+def _names(incomplete: str) -> list[str]:
+    """The processes whose names begin so, for shells."""
+    from discreet.log.samples.catalogue import PROCESSES
+
+    return [name for name in PROCESSES if name.startswith(incomplete)]
 
 
 def sample(
-    name: Annotated[str, typer.Argument(help="hospital, loans or permits.")],
+    name: Annotated[str, typer.Argument(help="hospital, loans or permits.", autocompletion=_names)],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write: .xes, .csv, .parquet.")
     ],
     cases: Annotated[int, typer.Option(help="How many cases.")] = 10_000,
     seed: Annotated[int | None, typer.Option(help="Make it repeatable.")] = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Make a sample log: synthetic, realistic, nobody's data.
@@ -29,9 +37,10 @@ def sample(
     """
     from discreet.log.samples import sample_log
     from discreet.log.writing import write_log
-    from discreet.releases import check_target
+    from discreet.releases import check_target, check_unused
 
     check_target(output)
+    check_unused(output, force=force)
     with stage(f"making {cases} cases of {name}"):
         log = sample_log(name, cases=cases, seed=seed)
     with stage(f"writing {output.name}"):

@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import complain, err, out, panel, print_json, steward_note, steward_notes
+from discreet.cli.console import (
+    complain,
+    err,
+    out,
+    print_json,
+    show_promise,
+    steward_note,
+    steward_notes,
+)
 from discreet.cli.options import (
+    AllowWeak,
+    Force,
     Json,
     LogPath,
     NoLedger,
@@ -19,6 +29,7 @@ from discreet.cli.options import (
     Seed,
     Source,
     given_parameters,
+    mechanism_option,
     read,
     with_options,
 )
@@ -33,19 +44,24 @@ LOOK_EVERY = 0.3
 """Seconds between looks at the progress on a screen."""
 
 
-@with_options(parameters=True, trained=True)
+@with_options(parameters=True, default="sequence")
 def train(
     log: LogPath,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write the model: NAME.discreet.")
     ],
     mechanism: Annotated[
-        str, typer.Option("--mechanism", "-m", help="ddpm, sequence or travag.")
+        str,
+        mechanism_option(
+            "ddpm, sequence or travag; with --help after it, its own parameters are shown."
+        ),
     ] = "sequence",
     insecure_seed: Seed = None,
     source: Source = None,
     purpose: Purpose = "",
     no_ledger: NoLedger = False,
+    force: Force = False,
+    allow_weak: AllowWeak = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -71,11 +87,14 @@ def train(
     from discreet.generative.run import trainable
     from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.releases import check_target
+    from discreet.privacy.words.levels import refuse_if_too_weak
+    from discreet.releases import check_target, check_unused
 
     chosen = trainable(build(mechanism, **given_parameters(values)))
     check_target(output, (SUFFIX,))
-    promise = chosen.guarantee()
+    check_unused(output, log, force=force)
+    if not allow_weak:
+        refuse_if_too_weak(chosen.target)
     booking = booking_for(source, purpose=purpose, bypass=no_ledger, tell=steward_note)
     if not checkpoint_path(output).exists():
         booking.check(chosen, seeded=insecure_seed is not None)
@@ -86,14 +105,13 @@ def train(
     except StoppedError as stopped:
         _explain(stopped)
         raise typer.Exit(128 + stopped.by) from None
-    model, certificate = trained.model, trained.certificate
+    certificate = trained.certificate
     booking.confirm(certificate)
     steward_notes(chosen.advice(events))
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
         return
-    style = "green" if model.guarantee.private else "red"
-    panel(model.guarantee.explain(), f"{mechanism}: {promise.holds or 'no guarantee'}", style)
+    show_promise(certificate)
     out.print(f"Written: {output}", markup=False)
     out.print(f"Draw logs from it: discreet generate {output} -o drawn.xes", markup=False)
 

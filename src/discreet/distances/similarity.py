@@ -53,8 +53,8 @@ def log_similarity(
     only the rest. The relative edit distance breaks the triangle inequality (ab, aba, ba: 1 >
     1/3 + 1/3), so this may cost more than the best plan: faster, and a lower bound again.
     """
-    if len(left) == 0 or len(right) == 0:
-        return Similarity(float(len(left) == len(right)), True)
+    if not left.cases or not right.cases:
+        return Similarity(float(left.cases == right.cases), True)
     source, target = _common_total(left, right)
     total = int(source.sum())
     shared = 0

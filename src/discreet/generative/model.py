@@ -80,6 +80,9 @@ class TrainedModel:
 
     def certificate(self) -> Certificate:
         """The certificate that the model's file carries."""
+        from discreet.privacy.words import warnings
+        from discreet.privacy.words.levels import strength
+
         return Certificate(
             guarantee=self.guarantee,
             mechanism=self.mechanism.name,
@@ -88,6 +91,8 @@ class TrainedModel:
             artificial_times=False,
             notes=self.mechanism._notes(),
             ledger=self.ledger,
+            strength=strength(self.guarantee),
+            warnings=warnings(self.guarantee),
             content_sha256=_digest(self.state.tensors, self._metadata()),
         )
 

@@ -115,6 +115,14 @@ class Booking:
             model = replace(kept.train(show=show), ledger=self.use)
             return Trained(model, kept.save(model, output))
 
+    def outlook(self) -> str:
+        """What this would do to a budget."""
+        return "no ledger is asked" if self.use == "none" else "the ledger is passed over"
+
+    def interrupted(self) -> str:
+        """What stands after a stop, and what to do."""
+        return "stopped; nothing was written"
+
     def confirm(self, certificate: Certificate) -> None:
         """Note that what was paid for is written."""
 
@@ -165,9 +173,27 @@ class LedgerBooking(Booking):
     def release(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
         """Spend, then draw."""
         self.check(mechanism, seeded=seed is not None)
-        booked = self.ledger.release(mechanism, log, source=self.source, purpose=self.purpose)
-        self.paid = booked.paid
+        booked = self.ledger.release(
+            mechanism, log, source=self.source, purpose=self.purpose, paid=self._note
+        )
         return booked.release
+
+    def _note(self, paid: Paid) -> None:
+        self.paid = paid
+
+    def outlook(self) -> str:
+        """What is left before this is spent; `check` has found that it fits."""
+        return f"it fits on {self.source}: {self.ledger.account(self.source).left()}"
+
+    def interrupted(self) -> str:
+        """What stands after a stop, and what to do."""
+        if self.paid is None:
+            return f"stopped; nothing was spent on {self.source}"
+        return (
+            f"stopped; entry {self.paid.entry} on {self.source} was booked before the noise was "
+            "drawn and stays spent, since nobody can tell what was seen of it. Nothing was "
+            "written. The same command draws again, and is booked again"
+        )
 
     def confirm(self, certificate: Certificate) -> None:
         """Note that it was written; the spend stands whether this succeeds or not."""

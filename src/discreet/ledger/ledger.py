@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -143,8 +144,12 @@ class Ledger:
         source: str,
         user: str | None = None,
         purpose: str = "",
+        paid: Callable[[Paid], None] = lambda _: None,
     ) -> Booked:
-        """Book a release of a log that was read without error, then draw it."""
+        """Book a release of a log that was read without error, then draw it.
+
+        `paid` is told of the payment in between, so that who waits knows of it if drawing fails.
+        """
         mechanism.check(log)
         entry = self.book(
             source,
@@ -154,6 +159,7 @@ class Ledger:
             user=user,
             purpose=purpose,
         )
+        paid(Paid.by(entry))
         drawn = replace(mechanism.release(log), ledger="booked")
         return Booked(drawn, Paid.by(entry))
 

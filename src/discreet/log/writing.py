@@ -48,8 +48,10 @@ def write_log(
         raise LogError(f"two cases have the identifier {again!r}; give each its own to write them")
     with atomic_write(target) as file:
         if name.endswith(".parquet"):
-            frame = log.frame
-            frame.write_parquet(file, metadata=_parquet_metadata(of_log))
+            try:
+                log.frame.write_parquet(file, metadata=_parquet_metadata(of_log))
+            except pl.exceptions.PolarsError as error:
+                raise LogError(f"{target} cannot be written: {error}") from None
             return
         with _packed(file) if name.endswith(".gz") else contextlib.nullcontext(file) as stream:
             if name.endswith((".xes", ".xes.gz")):

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import FREQUENT, ONE_MORE, AuditCase
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.alphabet import alphabet_parameter, checked_alphabet
 from discreet.mechanisms.headtail import HeadTail
@@ -67,6 +68,16 @@ class Auto(Mechanism[Variants]):
                 "--want likeness with a public alphabet"
             )
         _ = self.choice
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Each of the mechanisms that it may choose; see the base class."""
+        pairs = ONE_MORE, FREQUENT
+        return (
+            AuditCase({}, pairs, usual=False),
+            AuditCase({"want": "real-variants"}, pairs, usual=False),
+            AuditCase({"delta": 0.0, "epsilon": 0.2}, pairs, usual=False),
+        )
 
     @cached_property
     def choice(self) -> tuple[Mechanism[Variants], str]:

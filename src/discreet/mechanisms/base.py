@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.files import LOG_SUFFIXES
+from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.parameters import (
     Parameter,
     ParameterError,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 Fidelity = Literal["strict", "published"]
+
+GROUP = "discreet.mechanisms"
+"""The entry points through which packages offer mechanisms."""
 
 LEAST_EPSILON = 1e-6
 """Of a case. Below it noise no longer fits into 64 bits, and nothing is left of any log."""
@@ -58,8 +62,8 @@ class Mechanism(ABC, Generic[A_co]):
     """Its name on the command line."""
     summary: ClassVar[str]
     """One line: what it does."""
-    paper: ClassVar[str]
-    """Where it was published."""
+    paper: ClassVar[str] = ""
+    """Where it was published, if it was."""
     returns: ClassVar[str]
     """What kind of artefact comes out."""
     suffixes: ClassVar[tuple[str, ...]] = LOG_SUFFIXES
@@ -94,6 +98,17 @@ class Mechanism(ABC, Generic[A_co]):
     def parameters(cls) -> dict[str, Parameter]:
         """The declared parameters by name."""
         return declared(cls)
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """With which parameters, and on which pairs of logs, it is to be audited.
+
+        Every noisy step should answer in one of them, and some pair should show if it had no
+        noise. By default each fidelity on the usual pairs.
+        """
+        fidelity = cls.parameters().get("fidelity")
+        choices = fidelity.choices if fidelity else ()
+        return tuple(AuditCase({"fidelity": choice}) for choice in choices) or (AuditCase(),)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -198,7 +213,21 @@ class Mechanism(ABC, Generic[A_co]):
             parameters=self.settings,
             notes=self._notes(),
             seed=insecure_seed,
+            provider=self.provider(),
         )
+
+    @classmethod
+    def provider(cls) -> dict[str, str]:
+        """The package that it comes from, with its version, unless that is this one."""
+        if cls.__module__.startswith("discreet."):
+            return {}
+        from importlib.metadata import entry_points
+
+        return {
+            entry.dist.name: entry.dist.version
+            for entry in entry_points(group=GROUP, name=cls.name)
+            if entry.dist and entry.value.startswith(f"{cls.__module__.partition('.')[0]}")
+        }
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log. They read the raw log: never part of a release."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import ONE_MORE, UNIQUE_VARIANT, AuditCase
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.blocks.alphabet import alphabet_parameter
 from discreet.mechanisms.blocks.closest import (
@@ -24,6 +26,13 @@ from discreet.releases import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
+
+TIED_CANDIDATES = Pair(
+    "tied candidates",
+    "variants that nobody else has make laplace as close as travas, and a case decides",
+    traces("ab", 40, *(word for x in "lmnopqrstuvwxyzABCDE" for word in (f"a{x}", 1))),
+    Case(("a", "F")),
+)
 
 MARGIN = 1 - 1e-8
 """Shares leave room for candidates that round their own accounting up."""
@@ -63,14 +72,26 @@ class Choice(Mechanism[Variants]):
             raise ParameterError("candidates must name at least two different mechanisms")
         if self.name in names:
             raise ParameterError(f"{self.name} cannot be a candidate of itself")
-        self._built(self.case_budget)
+        self.built_at(self.case_budget)
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """The default candidates, and two that are quick to draw; see the base class."""
+        return (
+            AuditCase({}, (ONE_MORE, UNIQUE_VARIANT), usual=False),
+            AuditCase(
+                {"candidates": "travas,laplace", "alphabet": tuple("abcdefgh")},
+                (TIED_CANDIDATES, UNIQUE_VARIANT),
+                usual=False,
+            ),
+        )
 
     @property
     def names(self) -> list[str]:
         """The candidates' names."""
         return [name.strip() for name in self.candidates.split(",") if name.strip()]
 
-    def _built(self, budget: Budget) -> list[Mechanism]:
+    def built_at(self, budget: Budget) -> list[Mechanism]:
         """The candidates, each with its share of the budget."""
         from discreet.mechanisms.registry import mechanism, mechanism_class
 
@@ -108,14 +129,14 @@ class Choice(Mechanism[Variants]):
             (
                 *(
                     Delegated(f"candidate {name}", built.guarantee())
-                    for name, built in zip(self.names, self._built(budget), strict=True)
+                    for name, built in zip(self.names, self.built_at(budget), strict=True)
                 ),
                 choosing(budget),
             ),
         )
 
     def _statement(self, asked: Budget) -> Statement:
-        promises = [built.guarantee() for built in self._built(self.case_budget)]
+        promises = [built.guarantee() for built in self.built_at(self.case_budget)]
         conditions = tuple(dict.fromkeys(c for promise in promises for c in promise.conditions))
         proved = all(promise.status == "proved" for promise in promises)
         return Statement(
@@ -129,11 +150,11 @@ class Choice(Mechanism[Variants]):
         """Refuse before anything is spent: what any candidate refuses, and too large a log."""
         super().check(log)
         check_comparable(log)
-        for candidate in self._built(self.case_budget):
+        for candidate in self.built_at(self.case_budget):
             candidate.check(log)
 
     def _draw(self, log: EventLog, source: Randomness) -> Variants:
-        built = self._built(self.case_budget)
+        built = self.built_at(self.case_budget)
         releases = [_variants(candidate._draw(log, source)) for candidate in built]
         scores = [closeness(log.variants, release) for release in releases]
         return releases[chosen(scores, self.step(CHOICE, Choosing), source)]

@@ -11,6 +11,7 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import LONG_LOOP, ONE_MORE, VERY_LONG_CASE, AuditCase
 from discreet.mechanisms.blocks.alphabet import alphabet_status
 from discreet.mechanisms.blocks.contributions import Contributions, Norm
 from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
@@ -130,6 +131,18 @@ class DFLaplace(FollowsMechanism[Follows]):
         "leave out pairs with a noisy count below this; default: derived from the noise",
         at_least(1),
     )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Both kinds of noise, a bound that is private or given; see the base class."""
+        pairs = ONE_MORE, LONG_LOOP, VERY_LONG_CASE
+        strict = {"fidelity": "strict"}
+        return (
+            AuditCase(strict, pairs),
+            AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
+            AuditCase({**strict, "delta": 0.0, "bound": 3, "min_count": 1}, pairs),
+            AuditCase({"fidelity": "published"}, (VERY_LONG_CASE, LONG_LOOP, ONE_MORE)),
+        )
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import (
+    FIRST_CASE,
+    NEW_ACTIVITY,
+    ONE_MORE,
+    THREE_STEPS,
+    AuditCase,
+)
 from discreet.mechanisms.blocks.alphabet import alphabet_status
 from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
 from discreet.mechanisms.blocks.prefix_growth import (
@@ -116,6 +124,18 @@ class PrefixMechanism(OverAlphabet[Variants]):
             tree = grow_by_levels(variants, max_length, noise, semantics, source)
         return tree.variants(tree.settled(max_length))
 
+    @classmethod
+    def _split_pair(cls, **parameters: Any) -> Pair:
+        """A prefix that one case more makes large enough to be split, were it not for the noise."""
+        built = cls(epsilon=1, delta=0.01, alphabet=("a", "b"), form="privtree", **parameters)
+        _, bias = privtree_noise(3, built.step(SPLITS, Counting))
+        return Pair(
+            "split prefix",
+            "a prefix that one case more makes just large enough to be split",
+            {("a", "b"): bias},
+            Case(("a", "b")),
+        )
+
     def _notes(self) -> tuple[str, ...]:
         if self.fidelity == "published":
             return ()
@@ -161,6 +181,21 @@ class Laplace(PrefixMechanism):
         "prune prefixes with a noisy count below this; default: derived from the noise",
         at_least(1),
     )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """All forms of the tree; see the base class."""
+        strict, pairs = {"fidelity": "strict"}, (ONE_MORE, THREE_STEPS, NEW_ACTIVITY)
+        short = {**strict, "max_length": 3}
+        return (
+            AuditCase({**strict, "delta": 1e-6}, (cls._split_pair(), *pairs), usual=False),
+            AuditCase({**short, "form": "privtree"}, (cls._split_pair(max_length=3), *pairs)),
+            AuditCase({**short, "form": "gaussian"}, pairs),
+            AuditCase(
+                {**strict, "max_length": 1, "form": "levels", "min_count": 1}, (*pairs, FIRST_CASE)
+            ),
+            AuditCase({"fidelity": "published", "max_length": 3, "min_count": 1}, pairs),
+        )
 
     def _spending(self, budget: Budget) -> Step:
         if self.fidelity == "published":

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import (
+    BROKEN_RULE,
+    NO_HOSPITAL,
+    ONE_MORE,
+    THREE_STEPS,
+    AuditCase,
+)
 from discreet.mechanisms.blocks.alphabet import FROM_LOG, alphabet_status
 from discreet.mechanisms.blocks.learned_rules import learned_rules
 from discreet.mechanisms.blocks.nudge import Nudge, Pruning
@@ -126,6 +133,26 @@ class SaCoFa(PrefixMechanism):
             raise ParameterError("published takes its rules from a file or from the raw log")
         if isinstance(rules, tuple):
             object.__setattr__(self, "rules", checked_rules(rules))
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Public rules, learned ones, all forms of the tree; see the base class."""
+        known = {"rules": (("never_follows", "a", "d"),)}
+        learned = {"rules": LEARN, "max_length": 3}
+        pairs = ONE_MORE, THREE_STEPS, BROKEN_RULE
+        public = cls._split_pair(max_length=3, **known)
+        private = cls._split_pair(**learned)
+        return (
+            AuditCase({**known, "max_length": 3, "form": "privtree"}, (public, *pairs)),
+            AuditCase({**known, "delta": 1e-6}, pairs, usual=False),
+            AuditCase({**learned, "form": "privtree"}, (private, *pairs)),
+            AuditCase({**learned, "form": "gaussian"}, pairs, usual=False),
+            AuditCase({**learned, "form": "levels", "delta": 0.0}, pairs, usual=False),
+            AuditCase(
+                {"fidelity": "published", "max_length": 3, "min_count": 1},
+                (NO_HOSPITAL, BROKEN_RULE),
+            ),
+        )
 
     @property
     def most_harm(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import BROKEN_RULE, LONG_LOOP, ONE_MORE, AuditCase
 from discreet.mechanisms.blocks.alphabet import alphabet_status
 from discreet.mechanisms.blocks.contributions import Contributions, near_pairs
 from discreet.mechanisms.blocks.nudge import let_in
@@ -78,6 +79,19 @@ class SaPa(FollowsMechanism[Variants]):
     def near_share(self) -> float:
         """What nearness takes of epsilon and delta."""
         return NEAR_SHARE if self.max_distance > 1 else 0.0
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Both kinds of noise, with and without nearness; see the base class."""
+        pairs = ONE_MORE, BROKEN_RULE, LONG_LOOP
+        strict = {"fidelity": "strict"}
+        return (
+            AuditCase(strict, pairs),
+            AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
+            AuditCase({**strict, "max_distance": 2}, pairs, usual=False),
+            AuditCase({**strict, "max_distance": 2, "delta": 0.0}, pairs, usual=False),
+            AuditCase({"fidelity": "published"}, (LONG_LOOP, BROKEN_RULE, ONE_MORE)),
+        )
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import (
+    FIRST_CASE,
+    FREQUENT,
+    ONE_MORE,
+    SECOND_CASE,
+    UNIQUE_VARIANT,
+    AuditCase,
+)
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
 from discreet.mechanisms.blocks.closest import (
     CHOICE,
@@ -42,6 +51,24 @@ PAPER = (
 
 VARIANTS = "selection and counts of variants"
 
+_LETTERS = "klmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+TIED_CANDIDATES = Pair(
+    "tied candidates",
+    "one run shows two variants, the mean of two only one, and a case decides which is closer",
+    traces("ababababab", 27, "cdcdcdcdcd", 13)
+    | {tuple("abababab" + letter + "k"): 1 for letter in _LETTERS[:50]},
+    Case(tuple("abababab" + _LETTERS[50] + "k")),
+)
+"""At ε = 1, δ = .01 and two runs: nobody else's variant is among the 51, and none of them is ever
+shown, but they make up for the second variant."""
+TIED_RUNS = Pair(
+    "tied runs",
+    "a rare variant grows from one case to two beside a frequent one",
+    traces("ab", 7, "c", 1),
+    Case(("c",)),
+    public={"delta": 0.1},
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class TraVaS(Mechanism[Variants]):
@@ -66,6 +93,16 @@ class TraVaS(Mechanism[Variants]):
     fidelity: Fidelity = parameter(
         "strict", "strict: the best proved form; published: the paper's algorithm"
     )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Both forms at a large δ, and the default; see the base class."""
+        pairs = ONE_MORE, UNIQUE_VARIANT, FIRST_CASE, SECOND_CASE
+        return (
+            AuditCase({"fidelity": "strict"}, pairs),
+            AuditCase({"fidelity": "strict", "delta": 1e-6}, (FREQUENT,)),
+            AuditCase({"fidelity": "published"}, pairs),
+        )
 
     @property
     def selection(self) -> Selection:
@@ -135,6 +172,19 @@ class UTraVaS(Mechanism[Variants]):
     runs: int = parameter(
         1, "how many TraVaS runs are averaged; the most that are tried", between(1, 20)
     )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """One run, two, a private choice between them, the published form; see the base class."""
+        pairs = FREQUENT, ONE_MORE, UNIQUE_VARIANT, SECOND_CASE
+        strict = {"fidelity": "strict"}
+        return (
+            AuditCase(strict, pairs),
+            AuditCase({**strict, "delta": 1e-6}, (FREQUENT,)),
+            AuditCase({**strict, "runs": 2}, pairs),
+            AuditCase({**strict, "runs": 2, "choose": "private"}, (*pairs, TIED_CANDIDATES)),
+            AuditCase({"fidelity": "published", "runs": 3}, (TIED_RUNS, *pairs)),
+        )
 
     @property
     def _chosen(self) -> bool:
@@ -255,6 +305,9 @@ def _averages(
     noise = [step.noise(math.prod(shape), source).reshape(shape) for step in steps]
     noisy = variants.counts + np.stack(noise, axis=1)
     passed = noisy > selection.threshold
+    if size == 1:
+        for step, row, over in zip(steps, noisy[0], passed[0], strict=True):
+            step.note_shown(row[over])
     times = passed.sum(axis=1)
     total = np.where(passed, noisy, 0).sum(axis=1)
     mean = np.rint((total + (runs - times) * hidden) / runs).astype(np.int64)

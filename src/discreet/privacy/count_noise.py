@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -70,7 +70,7 @@ class CountNoise:
     def finer(self, grid: int) -> CountNoise:
         """The same noise for counts in steps of 1/grid."""
         factor = grid if self.kind == "laplace" else grid**2
-        return CountNoise(self.kind, self.size * factor, self.name)
+        return replace(self, size=self.size * factor)
 
     @property
     def deviation(self) -> float:

@@ -121,54 +121,11 @@ class Guarantee:
         person = individual if self.unit == "individual" else None
         return replace(self, case_column=case, individual_column=person)
 
-    def explain(self) -> str:
-        """The promise in plain words, for a data-protection officer."""
-        one, it = ("case", "it") if self.unit == "case" else ("person", "they")
-        added = self.neighbours == "add-remove"
-        change = f"adding or removing one {one}" if added else f"replacing one {one} by another"
-        doubt = f"whether a certain {one} is" if added else f"which of two {one}s is"
-        lines = []
-        if self.randomness == "seeded":
-            lines.append(
-                "NOT PRIVATE: the noise came from a seed, so whoever knows or guesses the seed can "
-                "take it out again. Use this release for tests and experiments only."
-            )
-        if self.holds is None:
-            lines.append(
-                "This release carries no differential-privacy guarantee: no finite bound is known "
-                f"on what it tells about one {one}."
-            )
-        else:
-            epsilon, delta = self.holds.epsilon, self.holds.delta
-            odds = f"{math.exp(epsilon):.4g}" if epsilon < 700 else f"e^{epsilon:.4g}"
-            sure = 1 / (1 + math.exp(-epsilon))
-            exception = (
-                f", apart from outcomes of probability at most δ = {delta:.4g}" if delta else ""
-            )
-            lines.append(
-                f"Whoever sees this release learns almost the same about any one {one} as if {it} "
-                f"had never been in the log. Precisely: {change} changes the probability of every "
-                f"possible outcome by a factor of at most e^ε = {odds} "
-                f"(ε = {epsilon:.4g}){exception}."
-            )
-            lines.append(
-                f"An example: someone who was undecided (50%) {doubt} in the log can be at most "
-                f"{100 * sure:.3g}% sure afterwards, whatever else they know"
-                + (f" (barring a chance of {delta:.4g})." if delta else ".")
-            )
-        if self.unit == "individual":
-            lines.append(f"A person counts with at most {self.cases_per_individual} cases.")
-        if self.case_column is not None:
-            people = ""
-            if self.individual_column is not None:
-                people = f", people by the column {self.individual_column!r}"
-            lines.append(f"Cases are told apart by the column {self.case_column!r}{people}.")
-        lines.append(f"{_STATUS_WORDS[self.status]} {self.reason}".strip())
-        if self.claimed and self.claimed != self.holds:
-            lines.append(f"Claimed: {self.claimed}. {_holds_words(self.holds)}")
-        if self.conditions:
-            lines.append("Taken as public: " + "; ".join(self.conditions) + ".")
-        return "\n".join(lines)
+    def explain(self, language: str | None = None) -> str:
+        """The promise in plain words, for a data-protection officer; see `privacy.words`."""
+        from discreet.privacy.words import explain
+
+        return explain(self, language)
 
     def __repr__(self) -> str:
         private = "" if self.private else ", NOT PRIVATE"
@@ -206,15 +163,3 @@ class Guarantee:
         fresh["conditions"] = tuple(fresh.get("conditions", ()))
         fresh["parts"] = tuple(Part.from_dict(part) for part in fresh.get("parts", ()))
         return cls(**fresh)
-
-
-_STATUS_WORDS = {
-    "proved": "This is proved.",
-    "conditional": "This holds on the conditions below.",
-    "refuted": "The published claim does not hold.",
-    "unproved": "No proof is known.",
-}
-
-
-def _holds_words(holds: Budget | None) -> str:
-    return f"What holds: {holds}." if holds else "What holds: nothing finite."

@@ -6,7 +6,7 @@ opens a transcript, and every step notes its noisy answer there. Without one not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias
@@ -38,7 +38,15 @@ def noted() -> bool:
 
 
 def note(name: str, answer: npt.ArrayLike) -> None:
-    """Add an answer, where somebody keeps a transcript."""
+    """Add an answer, where somebody keeps a transcript; one without a name belongs to no step."""
+    kept = _open.get()
+    if kept is not None and name:
+        kept.setdefault(name, []).append(np.array(answer))
+
+
+def forget(names: Iterable[str]) -> None:
+    """Drop the answers of these steps: they are thrown away and no promise covers them."""
     kept = _open.get()
     if kept is not None:
-        kept.setdefault(name, []).append(np.array(answer))
+        for name in names:
+            kept.pop(name, None)

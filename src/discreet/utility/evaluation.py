@@ -117,7 +117,8 @@ class Evaluator:
 
     def __init__(self, log: EventLog | Variants) -> None:
         self.log = log if isinstance(log, EventLog) else None
-        self.variants = log.variants if isinstance(log, EventLog) else log
+        variants = log.variants if isinstance(log, EventLog) else log
+        self.variants = variants.take(np.flatnonzero(variants.counts))
 
     def evaluate(
         self, released: Any, *, measures: Sequence[Group] = GROUPS, reference: bool = True

@@ -52,7 +52,8 @@ def subject_of(released: Any) -> Subject:
     if isinstance(released, str | os.PathLike):
         return _read(Path(released))
     if isinstance(released, Variants):
-        return Subject("variants", variants=released)
+        occurring = released.take(np.flatnonzero(released.counts))
+        return Subject("variants", variants=occurring)
     if isinstance(released, EventLog):
         timed = released if released.has_times and not _artificial(released) else None
         return Subject("log", variants=released.variants, log=timed)
@@ -74,7 +75,7 @@ def _read(path: Path) -> Subject:
     from discreet.models.document import TreeDocument
 
     if path.suffix.lower() != ".json":
-        return subject_of(read_log(path))
+        return subject_of(read_log(path, allow_empty=True))
     with opened(path) as stream:
         text = stream.read().decode("utf-8", errors="replace")
     try:

@@ -8,6 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.mechanisms.amun.risk import advantage_bound
 from discreet.mechanisms.amun.spending import VARIANTS, spending
+from discreet.mechanisms.audit_cases import (
+    COLUMN,
+    COMMON_VALUE,
+    EXTREME_TIMES,
+    FIRST_CASE,
+    FREQUENT,
+    LONE_VALUE,
+    NEW_ACTIVITY,
+    NO_CASE,
+    AuditCase,
+)
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
 from discreet.mechanisms.parameters import Interval, ParameterError, between, fraction, parameter
 from discreet.privacy.guarantee import Budget
@@ -110,6 +121,17 @@ class Amun(Mechanism["EventLog"]):
             raise ParameterError("columns: a column is named twice")
         if names and self.fidelity == "published":
             raise ParameterError("columns need fidelity strict; published drops all but three")
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """With and without a further column; see the base class."""
+        strict, times = {"fidelity": "strict"}, (FREQUENT, NO_CASE, EXTREME_TIMES, NEW_ACTIVITY)
+        return (
+            AuditCase(strict, times),
+            AuditCase({**strict, "delta": 1e-6}, (FREQUENT, NO_CASE), usual=False),
+            AuditCase({**strict, "columns": (COLUMN,)}, (COMMON_VALUE, LONE_VALUE), usual=False),
+            AuditCase({"fidelity": "published"}, (FIRST_CASE, NEW_ACTIVITY, EXTREME_TIMES)),
+        )
 
     @property
     def _columns(self) -> tuple[str, ...]:

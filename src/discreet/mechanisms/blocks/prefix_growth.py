@@ -113,11 +113,11 @@ def grow_privtree(
         note(deciding.name, split)
         split &= (allowed % tree.symbols != tree.end) & (depth < max_length)
         split = _at_most(split, tree.most_open, source)
-        counted = noise.added(raw, source)
+        counted = np.zeros_like(raw)
+        counted[~split] = noise.added(raw[~split], source)
         least = _thresholds(semantics, noise, verdicts)
         kept = np.flatnonzero(split | (counted >= least))
-        shown = np.where(split, 0, counted)[kept]
-        _grow(tree, semantics, allowed[kept], shown, least[kept], split[kept])
+        _grow(tree, semantics, allowed[kept], counted[kept], least[kept], split[kept])
     _add_up(tree)
     return tree
 

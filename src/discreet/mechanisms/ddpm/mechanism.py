@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.arrays import Integers
+from discreet.mechanisms.audit_cases import CANARIES, AuditCase
 from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
 from discreet.mechanisms.generative.base import State, Watch, check_layers
 from discreet.mechanisms.generative.dictionary import Dictionary
@@ -73,6 +74,18 @@ class DDPM(OverDictionary):
 
     def _schedule(self) -> dict[str, TrainingPlan]:
         return {NETWORK: TrainingPlan(self._rate, self.planned_steps, 1.0)}
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """The default, a public dictionary with a canary, the published form; see the base."""
+        published = {
+            "fidelity": "published",
+            "delta": 1e-6,
+            "cases": 20000,
+            "strides": 20,
+            "steps": 16,
+        }
+        return (*cls._strict_audit_cases(), AuditCase(published, (CANARIES,), usual=False))
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "strict":

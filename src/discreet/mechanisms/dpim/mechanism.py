@@ -7,6 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from discreet.log.neighbours import Case, Pair, traces
+from discreet.mechanisms.audit_cases import (
+    SWAP_ENDLESS_CASE,
+    SWAP_NEW_ACTIVITY,
+    SWAP_ONLY_CASE,
+    SWAP_OTHER_ORDER,
+    AuditCase,
+)
 from discreet.mechanisms.base import Fidelity, Mechanism
 from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
@@ -36,6 +44,31 @@ if TYPE_CHECKING:
 PAPER = (
     "M. Schulze, Y. Zisgen, M. Kirschte, E. Mohammadi, A. Koschmider: Differentially Private "
     "Inductive Miner. ICPM 2024, arXiv:2407.04595"
+)
+
+
+TIED_TREES = Pair(
+    "swap: tied trees",
+    "a case that repeats a loop more often, but has the same pairs, decides between two trees",
+    traces("ab", 20, "abab", 7, "ab" * 15, 12),
+    Case(tuple("ab" * 15)),
+    removed=Case(tuple("abab")),
+)
+CONCURRENT = Pair(
+    "swap: concurrent activities",
+    "two activities in either order, so that a cut reads who begins and ends within it",
+    traces("abcd", 4000, "acbd", 4000),
+    Case(tuple("acbdabcd")),
+    removed=Case(tuple("abcdacbd")),
+    public={"fewest_pairs": 8, "most_pairs": 8},
+)
+MORE_LOOPS = Pair(
+    "swap: more loops",
+    "a case that repeats a loop more often, but has the same pairs, fits the tree less",
+    traces("ab", 4000),
+    Case(tuple("ab" * 15)),
+    removed=Case(tuple("abab")),
+    public={"fewest_pairs": 3, "most_pairs": 3},
 )
 
 
@@ -173,6 +206,30 @@ class DPIM(Mechanism[TreeDocument]):
     def shares(self) -> tuple[float, float, float]:
         """r1, r2, r3."""
         return self.share_pairs, self.share_structure, self.share_fitness
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """Both methods, both kinds of noise; see the base class."""
+        strict = {"fidelity": "strict"}
+        refuted = {
+            "fidelity": "published",
+            "share_pairs": 0.7,
+            "share_structure": 0.05,
+            "share_fitness": 0.25,
+            "min_fitness": 0.0,
+            "fewest_pairs": 3,
+            "most_pairs": 3,
+        }
+        pairs = SWAP_OTHER_ORDER, TIED_TREES, SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY
+        sampler = {**strict, "method": "sampler"}
+        return (
+            AuditCase(strict, pairs),
+            AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
+            AuditCase({**strict, "delta": 0.0}, pairs, usual=False),
+            AuditCase({**sampler, "min_fitness": 0.0}, (SWAP_ONLY_CASE, CONCURRENT, MORE_LOOPS)),
+            AuditCase(sampler, (SWAP_OTHER_ORDER, SWAP_ENDLESS_CASE), usual=False),
+            AuditCase(refuted, (SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY)),
+        )
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":

@@ -17,6 +17,7 @@ from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Laplace, Sequential
+from discreet.privacy.transcript import forget
 
 PAIRS, COUNTS = "a round: choice of the pairs", "a round: counts of these pairs"
 ENDS, FITNESS = "a round: starts and ends within cuts", "a round: fitness"
@@ -68,6 +69,7 @@ class Sampler:
             fitness = self.fitness(cases, tree, source)
             if fitness >= self.min_fitness:
                 return tree, fitness
+            forget(step.name for step in self.round.walk())
             if source.below(coin.denominator) < coin.numerator:
                 return None, fitness
             done += 1

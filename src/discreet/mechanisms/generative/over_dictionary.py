@@ -11,7 +11,9 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.errors import LogError
+from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import FREQUENT, NO_CASE, UNIQUE_VARIANT, AuditCase
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.generative.base import Generative, State, Watch
 from discreet.mechanisms.generative.dictionary import (
@@ -33,6 +35,13 @@ if TYPE_CHECKING:
 PAPER = (
     "F. Wangelik, M. Rafiei, M. Pourbafrani, W. M. P. van der Aalst: Releasing Differentially "
     "Private Event Logs Using Generative Models. arXiv:2504.06418"
+)
+
+RARE_COLUMN = Pair(
+    "rare column",
+    "the only case of no known column, among frequent variants",
+    traces("ab", 200, "ac", 100),
+    Case(tuple("dddd")),
 )
 
 DICTIONARY_SHARE, DICTIONARY_DELTA = 0.8, 0.5
@@ -89,6 +98,17 @@ class OverDictionary(Generative):
             if self.fidelity == "published":
                 raise ParameterError("published takes its columns from the log; leave dictionary")
             object.__setattr__(self, "dictionary", checked_dictionary(self.dictionary))
+
+    @classmethod
+    def _strict_audit_cases(cls) -> tuple[AuditCase, ...]:
+        """A public dictionary that lists a canary; a found one; the default parameters."""
+        quick = {"fidelity": "strict", "cases": 0, "steps": 2, "sampling_rate": 0.95}
+        listed = {**quick, "dictionary": (("a", "b"), ("a", "c"), ("a", "d"))}
+        return (
+            AuditCase(listed, (NO_CASE, UNIQUE_VARIANT), usual=False),
+            AuditCase(quick, (FREQUENT, RARE_COLUMN), usual=False),
+            AuditCase({"fidelity": "strict", "delta": 1e-6}, (FREQUENT,), usual=False),
+        )
 
     @property
     def columns_from_log(self) -> bool:

@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import (
+    EMPTIED_HEAD,
+    FILLED_HEAD,
+    FREQUENT,
+    NEW_ACTIVITY,
+    ONE_MORE,
+    AuditCase,
+)
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
@@ -122,6 +130,17 @@ class HeadTail(Mechanism[Variants]):
                 f"each case would have {self.case_budget}, too little to say anything: raise "
                 "epsilon or delta, or allow fewer cases per individual"
             )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """With and without a public alphabet, with and without δ; see the base class."""
+        pairs = FREQUENT, ONE_MORE, FILLED_HEAD, EMPTIED_HEAD, NEW_ACTIVITY
+        return (
+            AuditCase({}, pairs),
+            AuditCase({"alphabet": None}, pairs),
+            AuditCase({"alphabet": None, "delta": 1e-6}, pairs, usual=False),
+            AuditCase({"delta": 0.0}, pairs, usual=False),
+        )
 
     def _spending(self, budget: Budget) -> Step:
         return spending(budget)

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.log.errors import LogError
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import FREQUENT, NEW_ACTIVITY, NO_CASE, AuditCase
 from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
@@ -115,6 +116,16 @@ class Sequence(Generative):
                 f"each case would have {self.case_budget}, too little to learn from: raise delta, "
                 "or allow fewer cases per individual"
             )
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """The default, and few steps with a public alphabet and without; see the base class."""
+        quick = {"cases": 0, "steps": 2, "sampling_rate": 0.95, "max_length": 2}
+        return (
+            AuditCase(quick, (NO_CASE, NEW_ACTIVITY), usual=False),
+            AuditCase({**quick, "alphabet": None}, (FREQUENT, NEW_ACTIVITY), usual=False),
+            AuditCase({"delta": 1e-6, "alphabet": None}, (FREQUENT,), usual=False),
+        )
 
     def _plans(self, budget: Budget) -> dict[str, TrainingPlan]:
         rate = Fraction(self.sampling_rate).limit_denominator(1_000_000)

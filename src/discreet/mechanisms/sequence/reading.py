@@ -5,7 +5,7 @@ What the noisy answers cost is given by the caller and proved in `mechanism.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -16,6 +16,7 @@ from discreet.mechanisms.blocks.contributions import Contributions
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import SampledGaussian
+from discreet.privacy.transcript import note
 
 PER_CASE = 64
 """Activities of a case that may be found through it."""
@@ -63,12 +64,14 @@ class Finding:
         few = np.arange(len(given.owner)) - first[given.owner] < PER_CASE
         ones = np.ones(int(few.sum()), dtype=np.int64)
         given = Contributions(given.owner[few], given.key[few], ones, given.size)
-        counts = given.noisy_counts(log.counts, BOUND, "l2", self.noise, source)
+        unnoted = replace(self.noise, name="")
+        counts = given.noisy_counts(log.counts, BOUND, "l2", unnoted, source)
         eligible = np.zeros(given.size, dtype=np.bool_)
         eligible[given.key] = True
         counts[~eligible] = -np.inf
         largest = np.argsort(-counts, kind="stable")[: self.most]
         named = np.sort(largest[counts[largest] > self.threshold])
+        note(self.spending.name, np.sort(counts[named])[::-1])
         return tuple(log.activities[code] for code in named)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.arrays import Integers
+from discreet.mechanisms.audit_cases import CANARIES, AuditCase
 from discreet.mechanisms.generative.base import State, Watch, check_layers
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
@@ -59,6 +60,12 @@ class TraVaG(OverDictionary):
             name: TrainingPlan(self._rate, self.planned_steps, 1.0)
             for name in (DECODER, DISCRIMINATOR)
         }
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        """The default, a public dictionary with a canary, the published form; see the base."""
+        published = {"fidelity": "published", "delta": 1e-6, "cases": 20000, "steps": 30}
+        return (*cls._strict_audit_cases(), AuditCase(published, (CANARIES,), usual=False))
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":

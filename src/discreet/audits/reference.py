@@ -11,16 +11,17 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from math import ceil, isqrt
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.audits.divergence import smallest_delta
 from discreet.mechanisms.base import Mechanism, delta_parameter
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
-from discreet.privacy.noise import discrete_gaussian, exp_enclosure, exp_lower
-from discreet.privacy.steps import Laplace, Proved, Statement, Step
+from discreet.privacy.noise import exp_enclosure, exp_lower
+from discreet.privacy.steps import Laplace, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.arrays import Integers
@@ -80,7 +81,7 @@ class LaplaceCount(NoisyCount):
     """
 
     name: ClassVar[str] = "laplace-count"
-    summary: ClassVar[str] = "yardstick: number of cases plus discrete Laplace noise"
+    summary: ClassVar[str] = "reference: number of cases plus discrete Laplace noise"
 
     def probabilities(self) -> dict[int, Fraction]:
         """The noise's distribution: value → probability."""
@@ -97,6 +98,32 @@ class LaplaceCount(NoisyCount):
         return self.noise(CASES).draw(size, source)
 
 
+@dataclass(frozen=True)
+class ExactGaussian(Step):
+    """Discrete Gaussian noise on one count, as little as a budget allows: by exact divergence."""
+
+    budget: Budget
+
+    @property
+    def spent(self) -> Budget:
+        """The budget."""
+        return self.budget
+
+    @property
+    def rule(self) -> str:
+        """Where the cost comes from."""
+        return "exact divergence of discrete Gaussian noise"
+
+    @property
+    def variance(self) -> Fraction:
+        """σ²."""
+        return _smallest_variance(self.budget)
+
+    def noise(self) -> CountNoise:
+        """The noise for a count that a case moves by one."""
+        return CountNoise("gaussian", self.variance, self.name)
+
+
 @dataclass(frozen=True, kw_only=True)
 class GaussianCount(NoisyCount):
     """The number of cases with discrete Gaussian noise, as little as (ε, δ) allows.
@@ -106,27 +133,27 @@ class GaussianCount(NoisyCount):
     """
 
     name: ClassVar[str] = "gaussian-count"
-    summary: ClassVar[str] = "yardstick: number of cases plus discrete Gaussian noise"
+    summary: ClassVar[str] = "reference: number of cases plus discrete Gaussian noise"
 
     delta: float = delta_parameter()
 
-    @cached_property
+    @property
     def variance(self) -> Fraction:
         """σ²."""
-        return _smallest_variance(self.case_budget)
+        return self.step(CASES, ExactGaussian).variance
 
     def probabilities(self) -> dict[int, Fraction]:
         """The noise's distribution: value → probability."""
         return _gaussian(self.variance)
 
     def _spending(self, budget: Budget) -> Step:
-        return Proved(CASES, budget.epsilon, budget.delta, "exact divergence of Gaussian noise")
+        return ExactGaussian(CASES, budget)
 
     def _noise(self, size: int, source: Randomness) -> Integers:
-        return discrete_gaussian(self.variance, size, source)
+        return self.step(CASES, ExactGaussian).noise().draw(size, source)
 
 
-YARDSTICKS: dict[str, type[Mechanism]] = {
+REFERENCE_MECHANISMS: dict[str, type[Mechanism]] = {
     owner.name: owner for owner in (GaussianCount, LaplaceCount)
 }
 

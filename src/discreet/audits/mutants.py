@@ -1,0 +1,203 @@
+"""Mechanisms of which a step draws no noise: what an audit must be able to tell from the sound one.
+
+A mutant is the mechanism itself with another tree of steps: the same costs, the same promise, but
+leaves that are silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from discreet.arrays import Integers
+from discreet.audits.reference import ExactGaussian
+from discreet.mechanisms.auto import Auto
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.choice import Choice
+from discreet.privacy.count_noise import CountNoise
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.noise import Rational
+from discreet.privacy.partition import Selection
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.selection import Score
+from discreet.privacy.steps import (
+    Choosing,
+    Gaussian,
+    Laplace,
+    SampledGaussian,
+    Selecting,
+    Step,
+)
+from discreet.privacy.transcript import note
+from discreet.releases import Artefact
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+Mutated = TypeVar("Mutated", bound=Mechanism)
+
+
+@dataclass(frozen=True)
+class NoNoise(CountNoise):
+    """Zeros in place of noise."""
+
+    def draw(self, size: int, rng: Randomness) -> Integers:
+        """Zeros."""
+        return _zeros(size, rng)
+
+
+def _none(noise: CountNoise) -> NoNoise:
+    return NoNoise(noise.kind, noise.size, noise.name)
+
+
+class SilentLaplace(Laplace):
+    """Counts as they are."""
+
+    def noise(self, sensitivity: Rational = 1) -> CountNoise:
+        """None."""
+        return _none(super().noise(sensitivity))
+
+
+class SilentGaussian(Gaussian):
+    """Counts as they are."""
+
+    def noise(self, sensitivity_squared: Rational = 1) -> CountNoise:
+        """None."""
+        return _none(super().noise(sensitivity_squared))
+
+
+class SilentSampledGaussian(SampledGaussian):
+    """Sums over samples as they are."""
+
+    def noise(self, sensitivity_squared: Rational = 1) -> CountNoise:
+        """None."""
+        return _none(super().noise(sensitivity_squared))
+
+
+class SilentExactGaussian(ExactGaussian):
+    """Counts as they are."""
+
+    def noise(self) -> CountNoise:
+        """None."""
+        return _none(super().noise())
+
+
+class SilentChoosing(Choosing):
+    """The best, or the best few, without any chance."""
+
+    def choose(
+        self, scores: Iterable[Score], sensitivity: Rational, *, monotone: bool, rng: Randomness
+    ) -> int:
+        """The first of the highest scores."""
+        chosen = _ranked(scores)[0]
+        note(self.name, [chosen])
+        return chosen
+
+    def choose_several(
+        self, scores: Iterable[Score], k: int, sensitivity: Rational, *, rng: Randomness
+    ) -> list[int]:
+        """The k highest, earlier ones first among equals."""
+        chosen = _ranked(scores)[:k]
+        note(self.name, chosen)
+        return chosen
+
+
+def _ranked(scores: Iterable[Score]) -> list[int]:
+    exact = [Fraction(int(score.numerator), int(score.denominator)) for score in scores]
+    return sorted(range(len(exact)), key=lambda place: -exact[place])
+
+
+SILENT: dict[type[Step], type[Step]] = {
+    Choosing: SilentChoosing,
+    ExactGaussian: SilentExactGaussian,
+    Gaussian: SilentGaussian,
+    Laplace: SilentLaplace,
+    SampledGaussian: SilentSampledGaussian,
+    Selecting: Selecting,
+}
+
+
+def noisy_leaves(mechanism: Mechanism) -> list[str]:
+    """The steps of a mechanism that draw noise, by name; none where no promise is made.
+
+    A whole release by another mechanism is none of them: that mechanism has mutants of its own.
+    """
+    if mechanism.spending is None:
+        return []
+    return [step.name for step in mechanism.spending.walk() if type(step) in SILENT]
+
+
+def without_noise(mechanism: Mutated, leaf: str) -> Mutated:
+    """The mechanism, whose step of that name draws no noise."""
+    return _silenced(mechanism, {leaf})
+
+
+def alone(mechanism: Mutated, leaf: str, log: EventLog) -> Mutated:
+    """The mechanism, of whose steps only this one draws noise.
+
+    The candidates of a choice are fixed: what they would release of `log` without noise.
+    """
+    mutant = _silenced(mechanism, set(noisy_leaves(mechanism)) - {leaf})
+    if isinstance(mechanism, Choice):
+        built = mechanism.built_at(mechanism.case_budget)
+        quiet = [_silenced(one, set(noisy_leaves(one))) for one in built]
+        fixed = [Fixed(one._draw(log, Randomness.system())) for one in quiet]
+        mutant.__dict__["built_at"] = partial(_same, fixed)
+    return mutant
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A candidate that reads nothing."""
+
+    artefact: Artefact
+
+    def _draw(self, log: EventLog, source: Randomness) -> Artefact:
+        return self.artefact
+
+
+def _silenced(mechanism: Mutated, names: set[str]) -> Mutated:
+    assert mechanism.spending is not None
+    tree = _silent(mechanism.spending, names)
+    mutant = copy(mechanism)
+    changed: dict[str, Any] = {"spending": tree, "_spending": partial(_same, tree)}
+    if isinstance(mechanism, Auto):
+        chosen, reason = mechanism.choice
+        changed["choice"] = _silenced(chosen, names), reason
+    mutant.__dict__.update(changed)
+    return mutant
+
+
+def _quiet_selection(selection: Selection) -> Selection:
+    """The selection that shows every key whose true count passes the threshold, with that count."""
+    quiet = copy(selection)
+    quiet.__dict__["noise"] = _zeros
+    return quiet
+
+
+def _zeros(size: int, source: Randomness) -> Integers:
+    return np.zeros(size, dtype=np.int64)
+
+
+def _same(value: Any, budget: Budget) -> Any:
+    return value
+
+
+def _silent(step: Step, names: set[str]) -> Step:
+    """The tree with the leaves of these names silent."""
+
+    def silenced(leaf: Step) -> Step | None:
+        if leaf.name not in names or type(leaf) not in SILENT:
+            return None
+        values = {entry.name: getattr(leaf, entry.name) for entry in fields(leaf)}
+        if isinstance(leaf, Selecting):
+            values["selection"] = _quiet_selection(leaf.selection)
+        return SILENT[type(leaf)](**values)
+
+    return step.mapped(silenced)

@@ -1,0 +1,127 @@
+"""Pairs of logs that differ in one case: what a promise of privacy is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import polars as pl
+
+from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+from discreet.log.instants import DAY, HOUR
+
+Trace = tuple[str, ...]
+START = 18_262 * DAY
+"""2020-01-01 in microseconds."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case: its activities, when it begins, the time between its events, further values."""
+
+    trace: Trace
+    start: int = START
+    step: int = HOUR
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Further columns, the same for all of its events."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two neighbouring logs: common cases, and what only the first or only the second has."""
+
+    name: str
+    story: str
+    common: Mapping[Trace, int]
+    added: Case
+    removed: Case | None = None
+    public: Mapping[str, object] = field(default_factory=dict)
+    """Parameters that make it tell most, unless they are given."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Further columns of the common cases."""
+    canaries: tuple[Trace, ...] = ()
+    """For audits in one run: cases that are put in or left out by a coin each."""
+
+    @property
+    def neighbours(self) -> Literal["add-remove", "swap"]:
+        """How the two logs are related."""
+        return "add-remove" if self.removed is None else "swap"
+
+    @cached_property
+    def logs(self) -> tuple[EventLog, EventLog]:
+        """The log without and the log with the added case."""
+        base = [
+            Case(trace, START + DAY * number, values=self.values)
+            for number, trace in enumerate(
+                t for t, count in self.common.items() for _ in range(count)
+            )
+        ]
+        columns = tuple(self.values)
+        first = [*base, self.removed] if self.removed else base
+        return make_log(first, columns), make_log([*base, self.added], columns)
+
+    @cached_property
+    def alphabet(self) -> tuple[str, ...]:
+        """All activities of both logs: what an audit declares as public."""
+        labels = {label for log in self.logs for label in log.activities}
+        return tuple(sorted(labels.union(*self.canaries)))
+
+    @property
+    def appears(self) -> Trace | None:
+        """The trace that the added case brings and the first log does not have."""
+        known = self.added.trace in self.common
+        return None if known or self.added == self.removed else self.added.trace
+
+    def describe(self) -> str:
+        """Both logs in one line."""
+        parts = [f"{count}× {arrow(trace)}" for trace, count in self.common.items()]
+        if len(parts) > 8:
+            parts = [*parts[:6], f"{len(parts) - 6} further variants"]
+        change = f"plus {arrow(self.added.trace)}"
+        if self.removed is not None:
+            change = f"{arrow(self.removed.trace)} replaced by {arrow(self.added.trace)}"
+        return f"{', '.join(parts) or 'no case'}; {change}"
+
+
+def make_log(cases: Sequence[Case], columns: Sequence[str] = ()) -> EventLog:
+    """A log of these cases, numbered, with these further columns."""
+    rows = [
+        (str(number), label, case.start + place * case.step, *map(case.values.get, columns))
+        for number, case in enumerate(cases)
+        for place, label in enumerate(case.trace)
+    ]
+    found = list(zip(*rows, strict=True)) or [()] * (3 + len(columns))
+    return EventLog.from_table(
+        pl.DataFrame(
+            {
+                CASE: pl.Series(found[0], dtype=pl.String),
+                ACTIVITY: pl.Series(found[1], dtype=pl.String),
+                TIME: pl.Series(found[2], dtype=pl.Int64).cast(pl.Datetime("us", "UTC")),
+                **{
+                    column: pl.Series(values, dtype=pl.String)
+                    for column, values in zip(columns, found[3:], strict=True)
+                },
+            }
+        )
+    )
+
+
+def arrow(trace: Sequence[str]) -> str:
+    """A trace for people: ⟨a, b ×30, c⟩."""
+    runs: list[tuple[str, int]] = []
+    for label in trace:
+        if runs and runs[-1][0] == label:
+            runs[-1] = (label, runs[-1][1] + 1)
+        else:
+            runs.append((label, 1))
+    words = [a if n == 1 else f"{a} ×{n}" for a, n in runs]
+    if len(words) > 12:
+        words = [*words[:6], f"… {len(trace)} events"]
+    return "⟨" + ", ".join(words) + "⟩"
+
+
+def traces(*words: str | int) -> dict[Trace, int]:
+    """Traces of one-letter activities with their counts: "ab", 3, "ac", 1."""
+    return {tuple(str(words[i])): int(words[i + 1]) for i in range(0, len(words), 2)}

@@ -1,0 +1,231 @@
+"""What a mechanism is audited with: parameters, and pairs of neighbouring logs that tell much.
+
+Every mechanism declares its own in `Mechanism.audit_cases`; the pairs here fit any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Literal
+
+from discreet.log.instants import DAY
+from discreet.log.neighbours import Case, Pair, traces
+
+
+@dataclass(frozen=True)
+class AuditCase:
+    """Parameters to audit a mechanism with, and the pairs that tell most about it, best first.
+
+    What is not given: ε = 1, a δ that thousands of runs can see, and as public alphabet the
+    activities of both logs.
+    """
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    pairs: tuple[Pair, ...] = ()
+    usual: bool = True
+    """Whether the usual pairs are tried as well; not where a release takes long."""
+
+    def all_pairs(self, neighbours: Literal["add-remove", "swap"]) -> tuple[Pair, ...]:
+        """Its own pairs, then the usual ones of that neighbour relation."""
+        usual = USUAL if neighbours == "add-remove" else USUAL_SWAP
+        own = {pair.name for pair in self.pairs}
+        return (*self.pairs, *(pair for pair in usual if self.usual and pair.name not in own))
+
+
+HOSPITAL = traces("RHMD", 63, "RHSD", 25, "RHD", 12)
+"""Table I of paper 000: Register, Hospitalize, Medication, Surgery, Discharge."""
+
+NO_CASE = Pair(
+    "no case",
+    "a log without a case gets its first: shows whatever is decided by whether anybody is there",
+    {},
+    Case(("a", "b")),
+)
+ONE_MORE = Pair(
+    "one more",
+    "a variant of eight cases gets one more: shows the noise on its count",
+    traces("ab", 8),
+    Case(("a", "b")),
+)
+FREQUENT = Pair(
+    "frequent variant",
+    "a variant that is always shown gets one more case",
+    traces("ab", 120, "ac", 60),
+    Case(("a", "b")),
+)
+SURGERY_TWICE = Pair(
+    "surgery twice",
+    "variant 4 of Table I of paper 000: nobody else had surgery twice",
+    HOSPITAL,
+    Case(("R", "H", "S", "S", "D")),
+)
+NO_HOSPITAL = Pair(
+    "no hospital",
+    "variant 5 of Table I of paper 000: the only case that skips hospitalisation",
+    HOSPITAL,
+    Case(("R", "M", "D")),
+)
+NEW_ACTIVITY = Pair(
+    "new activity",
+    "the only case with activity X: shows an alphabet read from the log",
+    HOSPITAL,
+    Case(("R", "H", "X", "D")),
+)
+UNIQUE_VARIANT = Pair(
+    "unique variant",
+    "a variant that one case has: must hardly ever be shown",
+    traces("ab", 10, "ac", 3),
+    Case(("a", "d")),
+)
+SECOND_CASE = Pair(
+    "second case",
+    "a rare variant grows from one case to two",
+    traces("ab", 7, "ac", 1),
+    Case(("a", "c")),
+)
+FIRST_CASE = Pair(
+    "first case",
+    "a log of one case gets a second, unlike the first",
+    traces("ab", 1),
+    Case(("c",)),
+)
+THREE_STEPS = Pair(
+    "three steps",
+    "one case on every level of a prefix tree, nobody else on its path",
+    traces("d", 6),
+    Case(("a", "b", "c")),
+)
+LONG_LOOP = Pair(
+    "long loop",
+    "a case that repeats one step thirty times: moves one pair of activities by 29",
+    traces("abc", 12, "ac", 4),
+    Case(("a", *["b"] * 30, "c")),
+)
+VERY_LONG_CASE = Pair(
+    "very long case",
+    "a case of 200 events among cases of two",
+    traces("ab", 20),
+    Case(tuple("ab" * 100)),
+)
+BROKEN_RULE = Pair(
+    "broken rule",
+    "d never follows a, until one case does it",
+    traces("ab", 6, "ac", 4, "db", 5),
+    Case(("a", "d")),
+)
+EXTREME_TIMES = Pair(
+    "extreme times",
+    "a case of a known variant that began in 1970 and took 50 years per step",
+    traces("ab", 12, "abc", 5),
+    Case(("a", "b"), start=0, step=50 * 365 * DAY),
+)
+COLUMN = "case:channel"
+LONE_VALUE = Pair(
+    "lone value",
+    "a case of a known variant with a value in a further column that nobody else has",
+    traces("ab", 120),
+    Case(("a", "b"), values={COLUMN: "courier"}),
+    values={COLUMN: "letter"},
+)
+COMMON_VALUE = Pair(
+    "common value",
+    "one more case with the value in a further column that all others have",
+    traces("ab", 120),
+    Case(("a", "b"), values={COLUMN: "letter"}),
+    values={COLUMN: "letter"},
+)
+FILLED_HEAD = Pair(
+    "filled head",
+    "a variant one case below being frequent: shows a head chosen by raw counts",
+    traces("ab", 12, "ac", 9, *[w for v in ("abd", "acd", "ad", "abcd") for w in (v, 1)]),
+    Case(("a", "c")),
+)
+EMPTIED_HEAD = Pair(
+    "emptied head",
+    "a log where every variant is unique but one",
+    traces(*[w for v in ("ab", "ac", "ad", "abc", "acb", "abd") for w in (v, 1)]),
+    Case(("a", "b")),
+)
+_CANARIES = tuple(tuple("a" + "".join(rest)) for rest in product("abcd", repeat=4))
+CANARIES = Pair(
+    "canaries",
+    "256 unusual cases, each put in or left out by a coin: audits a model in one training",
+    traces("abc", 120, "acd", 60, "ad", 20),
+    Case(_CANARIES[0]),
+    canaries=_CANARIES,
+)
+
+_ORDINARY = Case(("R", "H", "M", "D"))
+SWAP_SURGERY_TWICE = Pair(
+    "swap: surgery twice",
+    "variant 4 of Table I of paper 000 in place of an ordinary case",
+    HOSPITAL,
+    Case(("R", "H", "S", "S", "D")),
+    removed=_ORDINARY,
+)
+SWAP_NO_HOSPITAL = Pair(
+    "swap: no hospital",
+    "variant 5 of Table I of paper 000 in place of an ordinary case",
+    HOSPITAL,
+    Case(("R", "M", "D")),
+    removed=_ORDINARY,
+)
+SWAP_NEW_ACTIVITY = Pair(
+    "swap: new activity",
+    "the only case with activity X in place of an ordinary case",
+    HOSPITAL,
+    Case(("R", "H", "X", "D")),
+    removed=_ORDINARY,
+)
+SWAP_LONG_LOOP = Pair(
+    "swap: long loop",
+    "thirty repetitions in place of an ordinary case",
+    traces("abc", 12, "ac", 4),
+    Case(("a", *["b"] * 30, "c")),
+    removed=Case(("a", "c")),
+)
+SWAP_ENDLESS_CASE = Pair(
+    "swap: endless case",
+    "300 events in the wrong order in place of two in the right one: moves pooled fitness",
+    traces("ab", 200),
+    Case(tuple("ba" * 150)),
+    removed=Case(("a", "b")),
+)
+SWAP_OTHER_ORDER = Pair(
+    "swap: other order",
+    "a case that reverses everything in place of one that does not",
+    traces("abcd", 6, "acbd", 3),
+    Case(tuple("dcba")),
+    removed=Case(tuple("abcd")),
+)
+SWAP_ONLY_CASE = Pair(
+    "swap: only case",
+    "the only case of the log is another one",
+    {},
+    Case(("b", "a")),
+    removed=Case(("a", "b")),
+)
+
+USUAL = (
+    ONE_MORE,
+    UNIQUE_VARIANT,
+    NEW_ACTIVITY,
+    NO_CASE,
+    FREQUENT,
+    VERY_LONG_CASE,
+    EXTREME_TIMES,
+    SURGERY_TWICE,
+)
+"""For any mechanism whose neighbours differ by a case more or less."""
+
+USUAL_SWAP = (
+    SWAP_SURGERY_TWICE,
+    SWAP_NEW_ACTIVITY,
+    SWAP_OTHER_ORDER,
+    SWAP_ONLY_CASE,
+    SWAP_LONG_LOOP,
+    SWAP_ENDLESS_CASE,
+)
+"""For any mechanism whose neighbours differ in one case that is replaced."""

@@ -1,0 +1,129 @@
+"""Every noisy step of every mechanism is caught if it draws no noise, and passes with it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+
+import pytest
+
+from discreet.audits.measuring import audit_mutant, audit_pair
+from discreet.audits.mutants import alone, noisy_leaves, without_noise
+from discreet.audits.power import LEARN, Looked, measure_power, mutant_steps
+from discreet.audits.sampling import Effort, releases
+from discreet.audits.subjects import Subject, audited_names, find_pair, pairs_of, subjects_of
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.travas import VARIANTS, TraVaS, UTraVaS
+from discreet.privacy.steps import Choosing, Delegated, Proved
+from discreet.privacy.steps import Laplace as Counting
+
+TRAINED = {"ddpm", "sequence", "travag"}
+NOT_IN_THE_TREE = {"headtail", "auto"}
+"""headtail's noise is not yet drawn from its steps; auto's is that of what it chooses."""
+NAMES = [name for name in audited_names() if name not in NOT_IN_THE_TREE]
+FEW = Effort(runs=40, seconds=0.0, fewest=40, trials=8)
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tiny models train fastest with one thread, and a short public warm-up is as private."""
+    if importlib.util.find_spec("torch") is None:
+        yield
+        return
+    import torch
+
+    from discreet.mechanisms.travag import strict as game
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    monkeypatch.setattr(game, "COMPRESSING", 1)
+    monkeypatch.setattr(game, "STARTING", 1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def strict(name: str) -> list[Subject]:
+    """A mechanism with all parameters that it declares, the published ones left out."""
+    return [one for one in subjects_of(name) if one.parameters.get("fidelity") != "published"]
+
+
+def looked(name: str) -> list[Looked]:
+    """With their pairs; models only where they train quickly."""
+    if name in TRAINED:
+        pytest.importorskip("torch")
+    quick = [one for one in strict(name) if name not in TRAINED or "steps" in one.parameters]
+    return [(one, one.pairs()) for one in quick]
+
+
+def steps() -> list[tuple[str, str]]:
+    """Every mechanism with every step of its strict form that draws noise."""
+    return [
+        (name, leaf)
+        for name in NAMES
+        for leaf in mutant_steps([(one, one.pairs()) for one in strict(name)])
+    ]
+
+
+@pytest.mark.parametrize(("name", "step"), steps())
+def test_a_step_without_noise_is_caught(name: str, step: str) -> None:
+    power = measure_power(looked(name), step)
+    assert power.caught, power
+    assert power.against is not None
+    assert power.mutant > power.against.epsilon
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_its_noise_it_is_consistent(name: str) -> None:
+    """On the most telling pair; a sound mechanism is called violated once in 10⁹ times."""
+    for subject, pairs in looked(name):
+        found = audit_pair(subject.build(pairs[0]), pairs[0], FEW, 0.05)
+        assert found.promise is not None
+        assert not found.promise.contradicts
+
+
+def test_every_leaf_is_noisy_or_covered() -> None:
+    for name in audited_names():
+        for subject in subjects_of(name):
+            mechanism = subject.build(subject.pairs()[0])
+            if mechanism.spending is None:
+                continue
+            for leaf in mechanism.spending.walk():
+                if not leaf.steps and leaf.name not in noisy_leaves(mechanism):
+                    allowed = Proved if name in NOT_IN_THE_TREE else Delegated
+                    assert isinstance(leaf, allowed), leaf
+
+
+def test_a_mutant_promises_the_same_and_leaves_the_mechanism_alone() -> None:
+    sound = Laplace(alphabet=("a", "b"), delta=0.01, max_length=3, form="privtree")
+    step = "counts of its leaves"
+    mutant = without_noise(sound, step)
+    assert mutant.guarantee() == sound.guarantee()
+    log = find_pair("one more").logs[0]
+    answers = [run.answers[step] for run in releases(mutant, log, 5)]
+    assert {entry for one in answers for answer in one for entry in answer.tolist()} <= {0, 8}
+    assert type(sound.step(step, Counting)) is Counting
+
+
+def test_a_silent_selection_shows_true_counts() -> None:
+    mutant = without_noise(TraVaS(delta=0.01), VARIANTS)
+    log = find_pair("one more").logs[0]
+    assert {run.artefact.cases for run in releases(mutant, log, 20)} == {8}  # type: ignore[union-attr]
+
+
+def test_a_choice_alone_keeps_to_its_own_cost() -> None:
+    mechanism = UTraVaS(delta=0.01, runs=2, choose="private")
+    pair = find_pair("tied candidates", pairs_of("utravas"))
+    step = "choice of the candidate"
+    lone = alone(mechanism, step, pair.logs[0])
+    cost = mechanism.step(step, Choosing).spent
+    sound = audit_mutant(lone, step, pair, cost, LEARN)
+    silent = audit_mutant(without_noise(lone, step), step, pair, cost, LEARN)
+    assert sound is not None
+    assert silent is not None
+    assert silent.contradicts
+    assert not sound.contradicts
+
+
+def test_models_are_audited_with_default_parameters_too() -> None:
+    for name in sorted(TRAINED):
+        assert any("steps" not in one.parameters for one in strict(name))
