@@ -13,7 +13,7 @@ import pytest
 from discreet.ledger import Ledger
 from tests.cli.conftest import Desk
 
-RELEASE = ("release", "log.csv", "-o", "out.csv", "--epsilon", "1", "--delta", "1e-6")
+RELEASE = ("release", "log.csv", "-o", "out.csv", "--force", "--epsilon", "1", "--delta", "1e-6")
 
 
 def test_from_the_first_budget_to_the_last_release(desk: Desk) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import typer
 
 
 def main() -> None:
@@ -13,7 +17,8 @@ def main() -> None:
     from discreet.errors import DiscreetError
 
     try:
-        build(_arguments())(prog_name="discreet")
+        app = _completing() if "_DISCREET_COMPLETE" in os.environ else build(sys.argv[1:])
+        app(prog_name="discreet")
     except DiscreetError as error:
         complain(error)
         sys.exit(2)
@@ -22,9 +27,13 @@ def main() -> None:
         sys.exit(130)
 
 
-def _arguments() -> list[str]:
-    """What was typed, or where a shell asks how it might go on, what was typed so far."""
-    if "_DISCREET_COMPLETE" not in os.environ:
-        return sys.argv[1:]
+def _completing() -> typer.Typer:
+    """The application for a shell that asks how what was typed so far might go on."""
+    from discreet.cli.app import build
+    from discreet.errors import DiscreetError
+
     typed = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
-    return typed.split()[1:]
+    try:
+        return build(typed.split()[1:])
+    except DiscreetError:  # a name that is not finished
+        return build()
