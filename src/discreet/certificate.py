@@ -42,6 +42,8 @@ class Certificate:
     """What must be said beside the promise; follows from it and from what was released."""
     versions: dict[str, str] = field(default_factory=versions)
     content_sha256: str | None = None
+    columns: dict[str, str] = field(default_factory=dict)
+    """What CSV and Parquet files of the release call columns, where not by their standard name."""
     seal_sha256: str = field(init=False, default="")
     """A digest of everything above, so that no line of it is changed unnoticed."""
 
@@ -154,3 +156,21 @@ class Finding:
 def certificate_path(path: Path) -> Path:
     """Where the certificate of a released file lies."""
     return path.with_name(path.name + ".certificate.json")
+
+
+def reading_of(path: Path) -> dict[str, Any]:
+    """The options with which a released CSV or Parquet file is read, by the names it was given."""
+    from discreet.log.columns import WORDS
+    from discreet.log.tables import metadata_of
+
+    text = None
+    if certificate_path(path).is_file():
+        text = certificate_path(path).read_text(encoding="utf-8", errors="replace")
+    elif path.name.lower().endswith(".parquet"):
+        text = metadata_of(path).get("dp:certificate")
+    if text is None or path.name.lower().endswith((".xes", ".xes.gz")):
+        return {}
+    columns = Certificate.from_json(text).columns
+    found: dict[str, Any] = {WORDS[r]: name for r, name in columns.items() if r in WORDS}
+    of_cases = [name for role, name in columns.items() if role not in WORDS]
+    return found | ({"case_attributes": of_cases} if of_cases else {})

@@ -18,7 +18,7 @@ from discreet.privacy.randomness import Randomness
 if TYPE_CHECKING:
     import polars as pl
 
-    from discreet.log.events import EventLog
+    from discreet.log.events import Classifier, EventLog
 
 
 @runtime_checkable
@@ -105,6 +105,10 @@ class Release(Generic[A_co]):
     ledger: LedgerUse = "none"
     provider: dict[str, str] = field(default_factory=dict)
     """The package that the mechanism comes from and its version, if it is not this one."""
+    columns: dict[str, str] = field(default_factory=dict)
+    """What the file of the log called its columns, where that is not their standard name."""
+    classifier: Classifier = "activity"
+    """What counts as an activity in the log."""
 
     def log(self) -> EventLog:
         """The release as an event log: fresh case ids in random order.
@@ -113,15 +117,17 @@ class Release(Generic[A_co]):
         """
         from discreet.log.events import EventLog
         from discreet.log.expand import expand
+        from discreet.log.layout import laid_out
 
         artefact: Any = self.artefact
         if isinstance(artefact, EventLog):
-            return artefact
+            return laid_out(artefact, self.columns, self.classifier)
         if not isinstance(artefact, Variants):
             raise TypeError(f"a {artefact.kind} is not a log; write it or use .artefact")
         source = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
         cases = artefact.cases
-        return expand(artefact, source.permutation(cases), fresh_names(cases, source))
+        log = expand(artefact, source.permutation(cases), fresh_names(cases, source))
+        return laid_out(log, self.columns, self.classifier)
 
     def to_polars(self) -> pl.DataFrame:
         """The events of the release as a Polars frame, under XES names; see `log`."""
@@ -183,6 +189,7 @@ class Release(Generic[A_co]):
             strength=strength(self.guarantee),
             warnings=warnings(self.guarantee, cases=getattr(self.artefact, "cases", None)),
             versions=versions() | self.provider,
+            columns={} if isinstance(self.artefact, Document) else self.columns,
             content_sha256=content_sha256,
         )
 

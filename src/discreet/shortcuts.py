@@ -6,13 +6,13 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
+from discreet.mechanisms import DEFAULT_MECHANISM
+
 if TYPE_CHECKING:
     import polars as pl
 
     from discreet.log.events import EventLog
     from discreet.releases import Release
-
-DEFAULT_MECHANISM = "headtail"
 
 
 def release(

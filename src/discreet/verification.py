@@ -5,7 +5,13 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from discreet.certificate import Certificate, CertificateError, Finding, certificate_path
+from discreet.certificate import (
+    Certificate,
+    CertificateError,
+    Finding,
+    certificate_path,
+    reading_of,
+)
 from discreet.generative.model import SUFFIX, model_certificate
 from discreet.log.digest import content_digest
 from discreet.log.errors import LogError
@@ -76,7 +82,7 @@ def _inside(path: Path) -> tuple[Certificate | None, str]:
         return model_certificate(path)
     if not path.name.lower().endswith(LOG_SUFFIXES):
         return None, _digest(path)
-    log = read_log(path, allow_empty=True)
+    log = read_log(path, allow_empty=True, **reading_of(path))
     text = log.attributes.get("dp:certificate")
     inside = Certificate.from_json(text) if isinstance(text, str) else None
     return inside, content_digest(log)

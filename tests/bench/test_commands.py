@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.app import build
+from discreet.log.errors import LogError
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.parameters import ParameterError
@@ -71,7 +72,9 @@ def test_compare_ranks_and_says_who_could_not_run(folder: Path) -> None:
 
 def test_compare_passes_public_inputs_on(folder: Path) -> None:
     arguments = ("compare", folder / "log.xes", "-m", "laplace", "--alphabet", "from-log", "--json")
-    (one,) = json.loads(invoke(*arguments))["mechanisms"]
+    found = {one["name"]: one for one in json.loads(invoke(*arguments))["mechanisms"]}
+    assert set(found) == {"headtail", "laplace"}
+    one = found["laplace"]
     assert one["problem"] == ""
     assert one["status"] == "conditional"
 
@@ -120,3 +123,41 @@ def test_a_reduced_paper_plan_with_what_is_missing_named(
     assert "<b>sacofa</b> is not installed" in page
     assert "<b>laplace</b> is not installed" in page
     assert "002 Fig. 2" in page
+
+
+def test_bench_reads_logs_by_the_options_of_all_commands(folder: Path, tmp_path: Path) -> None:
+    rows = (folder / "german.csv").open("w", encoding="latin-1")
+    with rows:
+        rows.write("Fall;Tätigkeit;Wann\n")
+        for case in range(40):
+            for place, step in enumerate(("Prüfung", "Entlassung")):
+                rows.write(f"{case};{step};0{place + 1}.02.2024 10:00\n")
+    columns = ("--case", "Fall", "--activity", "Tätigkeit", "--timestamp", "Wann")
+    options = (*columns, "--encoding", "latin-1", "--timestamp-format", "day-first")
+    grid = ("-m", "travas", "--epsilon", 2, "--delta", 0.01, "--repetitions", 2, "-o", tmp_path)
+    body = json.loads(
+        invoke("bench", "--log", folder / "german.csv", *options, *grid, "--workers", 1, "--json")
+    )
+    found = {one["mechanism"]: one for one in body["settings"]}
+    assert found["travas"]["failed"] == 0
+    assert found["travas"]["means"]["similarity"] == 1.0
+    assert found["travas"]["deviations"]["similarity"] == 0.0
+    assert "± 0.000" in (tmp_path / "table.md").read_text()
+    assert "± 0.000" in (tmp_path / "report.html").read_text()
+
+
+def test_a_log_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match=r"none\.xes.*--logs"):
+        invoke("bench", "--log", tmp_path / "none.xes", "-m", "travas", "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_evaluate_an_empty_release(folder: Path) -> None:
+    mechanism("travas", epsilon=0.01, delta=1e-9).release(
+        sample_log("hospital", cases=20, seed=3)
+    ).write(folder / "empty.csv")
+    arguments = ("evaluate", folder / "log.xes", folder / "empty.csv", "--json")
+    body = json.loads(invoke(*arguments, "-m", "similarity", "-m", "model"))
+    figures = {one["name"]: one["value"] for one in body["figures"]}
+    assert figures["similarity"] == 0.0
+    assert set(figures.values()) == {0.0}

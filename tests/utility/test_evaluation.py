@@ -63,8 +63,8 @@ def test_an_empty_release(log: EventLog) -> None:
     assert found["similarity"] == 0.0
     assert found["absolute_difference"] == log.events
     assert found["size_ratio"] == 0.0
-    assert "an empty release has no model" in found.notes
-    assert "fitness" not in found.names
+    assert "an empty release has no model: its quality counts as 0" in found.notes
+    assert found["fitness"] == found["f_score"] == 0
 
 
 def test_the_ceiling_lies_between_a_release_and_the_log(log: EventLog) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.bench.controls import CONTROLS
+from discreet.log.mapping import reading_options
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
 from discreet.utility.evaluation import GROUPS, Group
@@ -52,6 +53,28 @@ class Log:
 
     file: str
     classifier: str = "activity"
+    reading: dict[str, Any] = field(default_factory=dict)
+    """Further options of `read_log`: which column is what, how values are written."""
+
+    @classmethod
+    def of(cls, file: str, **options: Any) -> Log:
+        """A log read with these options."""
+        known = reading_options()
+        for name in options:
+            if name not in known:
+                raise ParameterError(
+                    f"{name!r} is no option of reading {file}; known are {', '.join(sorted(known))}"
+                )
+        return cls(file, options.pop("classifier", "activity"), options)
+
+    def read_as(self, options: dict[str, Any]) -> Log:
+        """The same log, read with these options where they say something."""
+        return Log.of(self.file, **{"classifier": self.classifier, **self.reading, **options})
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All options of reading."""
+        return {"classifier": self.classifier, **self.reading}
 
     @property
     def name(self) -> str:
@@ -77,7 +100,8 @@ class Cell:
     @property
     def key(self) -> str:
         """What makes this run the same run: everything that determines its result but chance."""
-        content = [self.digest, self.log.classifier, self.label, self.mechanism, self.parameters]
+        read: object = self.log.options if self.log.reading else self.log.classifier
+        content = [self.digest, read, self.label, self.mechanism, self.parameters]
         text = json.dumps([*content, self.repetition, self.measures], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
@@ -123,8 +147,12 @@ class BenchPlan:
         epsilon: Sequence[float] = (),
         delta: Sequence[float] = (),
         repetitions: int | None = None,
+        reading: dict[str, Any] | None = None,
     ) -> BenchPlan:
-        """A smaller plan: only these logs, labels, budgets; each if any are named."""
+        """A smaller plan: only these logs, labels, budgets; each if any are named.
+
+        `reading` are options with which all logs are read.
+        """
         kept = tuple(log for log in self.logs if not logs or {log.name, log.file} & set(logs))
         asked = {"epsilon": list(epsilon), "delta": list(delta)}
         entries = tuple(
@@ -140,7 +168,7 @@ class BenchPlan:
             )
         return replace(
             self,
-            logs=kept,
+            logs=tuple(log.read_as(reading or {}) for log in kept),
             entries=entries,
             epsilon=tuple(epsilon) or self.epsilon,
             delta=tuple(delta) or self.delta,
@@ -265,7 +293,7 @@ def _parsed(name: str, values: dict[str, Any]) -> BenchPlan:
     return BenchPlan(
         name=name,
         title=values.get("title", name),
-        logs=tuple(Log(x) if isinstance(x, str) else Log(**x) for x in values["logs"]),
+        logs=tuple(Log(x) if isinstance(x, str) else Log.of(**x) for x in values["logs"]),
         entries=tuple(_entry(name, entry) for entry in values["mechanism"]),
         epsilon=tuple(values["epsilon"]),
         delta=tuple(values.get("delta", ())),

@@ -29,9 +29,7 @@ HEADS = ("mechanism", "setting", "guarantee")
 COUNTS = ("absolute_difference", "absolute_difference_published", "size_ratio")
 
 
-def html_report(
-    plan: BenchPlan, rows: Iterable[Row], *, command: str, absent: Sequence[str]
-) -> str:
+def html_report(plan: BenchPlan, rows: Iterable[Row], *, command: str) -> str:
     """The whole report of a plan from its rows; everything but our own drawings is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -50,7 +48,6 @@ def html_report(
         command=command,
         controls=CONTROLS,
         uninstalled=plan.missing_mechanisms(),
-        absent=absent,
         gaps=gap_table(differences) if differences else None,
         claims=_claims(plan, settings),
         logs=[
@@ -89,7 +86,7 @@ def _log(name: str, settings: Sequence[Setting], differences: Sequence[Gap]) -> 
                 one.label,
                 one.named(axes) or "–",
                 "control" if one.control else one.status or "–",
-                *(shown(one.mean(column)) for column in columns),
+                *(one.cell(column) for column in columns),
                 str(len(one.rows)),
                 str(one.empty or "–"),
                 str(one.failed or "–"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -12,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet._version import __version__
 from discreet.bench.controls import CONTROLS
@@ -100,7 +101,7 @@ def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
     from discreet.utility.evaluation import Evaluator
     from discreet.utility.subject import subject_of
 
-    evaluator = _evaluator(cell.path, cell.log.classifier)
+    evaluator = _evaluator(cell.path, json.dumps(cell.log.options, sort_keys=True))
     log = evaluator.log
     assert log is not None
     control = CONTROLS[cell.label] if cell.mechanism.startswith("control:") else None
@@ -118,11 +119,11 @@ def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
 
 
 @lru_cache(maxsize=2)
-def _evaluator(path: str, classifier: Any) -> Evaluator:
+def _evaluator(path: str, options: str) -> Evaluator:
     from discreet.log.reading import read_log
     from discreet.utility.evaluation import Evaluator
 
-    return Evaluator(read_log(path, classifier=classifier))
+    return Evaluator(read_log(path, **json.loads(options)))
 
 
 def _row(

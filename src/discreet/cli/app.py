@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import (
+    advise,
     audit,
     bench,
     budget,
@@ -70,6 +71,7 @@ def discreet(
 
       discreet sample hospital -o hospital.xes
       discreet inspect hospital.xes
+      discreet advise hospital.xes
       discreet release hospital.xes -o shared.xes --mechanism travas --epsilon 1 --delta 1e-6
       discreet certificate shared.xes
       discreet evaluate hospital.xes shared.xes
@@ -79,6 +81,7 @@ def discreet(
 COMMANDS = (
     sample.sample,
     inspect.inspect,
+    advise.advise,
     release.release,
     train.train,
     generate.generate,

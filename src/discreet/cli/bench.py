@@ -6,14 +6,14 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from discreet.cli.console import err, out, print_json
-from discreet.cli.options import Json, mechanism_option
+from discreet.cli.options import Json, mechanism_option, reading_options, with_options
 
 if TYPE_CHECKING:
     from discreet.bench.plan import BenchPlan, Cell
@@ -33,6 +33,7 @@ BRIEF = {
 }
 
 
+@with_options()
 def bench(
     plan: Annotated[
         str | None,
@@ -55,6 +56,7 @@ def bench(
     retry: Annotated[bool, typer.Option("--retry", help="Try failed runs again.")] = False,
     plans: Annotated[bool, typer.Option("--plans", help="List the plans and stop.")] = False,
     as_json: Json = False,
+    **values: Any,
 ) -> None:
     """Run logs × mechanisms × budgets × repetitions and write a report. For the logs' holder.
 
@@ -68,6 +70,7 @@ def bench(
       discreet bench --plans
       discreet bench papers/travas --logs ~/logs
       discreet bench papers/travas --logs ~/logs --repetitions 2 --epsilon 1 --delta 0.01
+      discreet bench --log ward.csv --mapping hospital.toml -m travas --epsilon 1 --delta 1e-6
       discreet bench --log hospital.xes -m travas -m utravas --epsilon 0.1 --epsilon 1 --delta 1e-6
     """
     from discreet.bench.plan import load_plan, plan_names
@@ -85,16 +88,17 @@ def bench(
         for name in plan_names():
             out.print(f"{name:22} {load_plan(name).title}", markup=False)
         return
-    wanted = {
+    wanted: dict[str, Any] = {
         "mechanisms": mechanism or [],
         "epsilon": epsilon or [],
         "delta": delta or [],
         "repetitions": repetitions,
+        "reading": reading_options(values),
     }
     if plan is None:
-        chosen = _from_options(log or [], mechanism or [], epsilon, delta, repetitions)
+        chosen = _from_options(log or [], mechanism or []).reduced(**wanted)
     else:
-        chosen = load_plan(plan).reduced(logs=log or [], **wanted)  # type: ignore[arg-type]
+        chosen = load_plan(plan).reduced(logs=log or [], **wanted)
     chosen.check()
     for label in chosen.missing_mechanisms():
         err.print(f"not run: mechanism {label} is not installed", markup=False)
@@ -102,8 +106,8 @@ def bench(
     cells, absent = chosen.cells(folder)
     if absent:
         raise LogError(
-            f"not found: {', '.join(absent)}; name the folder of the logs with --logs, or those "
-            "that are there with --log"
+            f"not found in {folder or 'this folder'}: {', '.join(absent)}; name the folder of the "
+            "logs with --logs, or choose among those that are there with --log"
         )
     target = output or Path("bench-" + Path(chosen.name).name.removesuffix(".toml"))
     try:
@@ -120,7 +124,7 @@ def bench(
     keys = {cell.key for cell in cells}
     rows = [row for row in store.rows() if row.key in keys]
     command = shlex.join(["discreet", *sys.argv[1:]])
-    page = html_report(chosen, rows, command=command, absent=absent)
+    page = html_report(chosen, rows, command=command)
     with atomic_write(target / "report.html") as stream:
         stream.write(page.encode())
     settings = settings_of(rows)
@@ -133,13 +137,7 @@ def bench(
         out.print(f"\nReport: {target / 'report.html'}", markup=False)
 
 
-def _from_options(
-    logs: list[str],
-    names: list[str],
-    epsilon: Numbers,
-    delta: Numbers,
-    repetitions: int | None,
-) -> BenchPlan:
+def _from_options(logs: list[str], names: list[str]) -> BenchPlan:
     from discreet.bench.plan import BenchPlan, Entry, Log
     from discreet.mechanisms.parameters import ParameterError
     from discreet.mechanisms.registry import mechanism_class
@@ -153,9 +151,8 @@ def _from_options(
         title="Comparison of " + ", ".join(names),
         logs=tuple(Log(file) for file in logs),
         entries=tuple(Entry(name, name) for name in names),
-        epsilon=tuple(epsilon or [1.0]),
-        delta=tuple(delta or [1e-6]),
-        repetitions=repetitions or 10,
+        epsilon=(1.0,),
+        delta=(1e-6,),
     )
 
 

@@ -9,31 +9,61 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import out, print_json, show_promise, stage
-from discreet.cli.options import Json
+from discreet.cli.options import Force, Json
 
 MARKS = {"holds": "[green]✓[/green]", "fails": "[red]✗[/red]", "unknown": "[yellow]?[/yellow]"}
 
 
 def certificate(
-    file: Annotated[Path, typer.Argument(help="A file written by discreet release.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="A file written by discreet release, or its certificate alone."),
+    ],
     as_json: Json = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="Write it as a page for the data-protection officer.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="With --html: the page; default FILE.html."),
+    ] = None,
+    force: Force = False,
 ) -> None:
     """Show and check the certificate of a released file.
 
     Checks that the content is what was released and that the stated guarantee follows from the
-    mechanism and its parameters. Exit code 1 if a check fails.
+    mechanism and its parameters. Exit code 1 if a check fails. With --html all of it is explained
+    on one printable page, with what the ledger says if it is at hand.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
       discreet certificate shared.xes
+      discreet certificate shared.xes --html -o certificate.html
+      discreet certificate shared.xes.certificate.json --html
     """
-    from discreet.verification import check_certificate
+    from discreet.mechanisms.parameters import ParameterError
+    from discreet.officer.checking import SUFFIX, checked, entry_of
+    from discreet.releases import check_target, check_unused
 
+    if output is not None and not html:
+        raise ParameterError("--output goes with --html, which writes a page")
+    released = file.name.removesuffix(SUFFIX)
+    target = output or file.with_name(f"{released}.html")
+    if html:
+        check_target(target, (".html", ".htm"))
+        check_unused(target, file, force=force)
     with stage(f"checking {file.name}"):
-        found, findings = check_certificate(file)
+        found, findings = checked(file)
     failed = any(finding.outcome == "fails" for finding in findings)
+    if html:
+        from discreet.drawing.pages import write_page
+        from discreet.officer.page import officer_page
+
+        write_page(target, officer_page(found, findings, file=released, entry=entry_of(found)))
     if as_json:
         print_json(found.to_dict() | {"checks": [asdict(finding) for finding in findings]})
+    elif html:
+        out.print(f"Written: {target}", markup=False)
     else:
         show_promise(found, failed=failed)
         for key, value in found.parameters.items():

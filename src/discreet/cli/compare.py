@@ -9,12 +9,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.console import err, out, print_json, stage
+from discreet.cli.console import err, out, print_json, watched
 from discreet.cli.options import (
+    Delta,
+    Epsilons,
     Json,
     LogPath,
     given_parameters,
     mechanism_option,
+    more_time,
     read,
     with_options,
 )
@@ -22,7 +25,7 @@ from discreet.cli.release import release
 from discreet.mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.bench.comparison import Contender
+    from discreet.advice.trials import Trial, Trials
 
 WIDTH = 40
 COLUMNS = {
@@ -37,9 +40,11 @@ COLUMNS = {
 @with_options(parameters=True, every=True)
 def compare(
     log: LogPath,
+    epsilon: Epsilons = None,
+    delta: Delta = 1e-6,
     mechanism: Annotated[
         list[str] | None,
-        mechanism_option("Only these; may be repeated. Default: all."),
+        mechanism_option("Only this and headtail; may be repeated. Default: all."),
     ] = None,
     private: Annotated[
         bool,
@@ -60,25 +65,27 @@ def compare(
 ) -> None:
     """Which mechanism serves this log best at this budget? For its holder only.
 
-    Releases the log once with every mechanism and shows what is left of it. Mechanisms that
-    need more public inputs than were given say which; parameters of every mechanism may be
-    given, those shown below are the default one's, or with -m those of the mechanisms named.
-    Choosing by this table costs privacy that
-    no certificate covers; with --private the candidates share the budget, one is chosen by the
-    exponential mechanism, and the total is proved.
+    Releases the log once with every mechanism and shows what is left of it, beside headtail, the
+    one that is taken by default. Mechanisms that need more public inputs than were given say
+    which; parameters of every mechanism may be given, those shown below are the default one's,
+    or with -m those of the mechanisms named. Choosing by this table costs privacy that no
+    certificate covers; with --private the candidates share the budget, one is chosen by the
+    exponential mechanism, and the total is proved. To choose a budget, see `discreet advise`.
 
     [bold]Examples[/bold]
 
       discreet compare log.xes --epsilon 1 --delta 1e-6
+      discreet compare log.xes -m travas --epsilon 0.5 --epsilon 2 --seconds 300
       discreet compare log.xes --epsilon 1 --delta 1e-6 --private -o shared.xes
     """
     parameters = given_parameters(values)
-    epsilon = parameters.pop("epsilon", 1.0)
-    delta = parameters.pop("delta", 1e-6)
+    budgets = epsilon or [1.0]
     names = mechanism or []
     if private:
         if output is None:
             raise ParameterError("--private releases the winner: say where with --output")
+        if len(budgets) > 1:
+            raise ParameterError("--private releases once: give one --epsilon")
         rivals = {"candidates": ",".join(names)} if names else {}
         release(
             log,
@@ -87,40 +94,51 @@ def compare(
             source=source,
             purpose=purpose,
             as_json=as_json,
-            **values | rivals,
+            **values | rivals | {"epsilon": budgets[0], "delta": delta},
         )
         return
     if output is not None:
         raise ParameterError("--output goes with --private; otherwise use discreet release")
-    from discreet.bench.comparison import COST
-    from discreet.bench.comparison import compare as measure
+    from discreet.advice.trials import COST, run_trials
     from discreet.mechanisms.registry import mechanism_class
 
     for name in names:
         mechanism_class(name)
     events = read(log, values)
-    with stage("releasing with every mechanism, and measuring"):
-        found, ceiling = measure(
+    with watched("releasing with every mechanism, and measuring") as on_start:
+        found = run_trials(
             events,
-            epsilon=epsilon,
+            epsilons=budgets,
             delta=delta,
             parameters=parameters,
             names=names,
             seconds=seconds,
+            on_start=on_start,
         )
     if as_json:
         from discreet.utility.evaluation import WARNING
 
-        body = [vars(one) for one in found]
-        print_json({"warning": WARNING, "cost": COST, "ceiling": ceiling, "mechanisms": body})
+        print_json(
+            {
+                "warning": WARNING,
+                "cost": COST,
+                "ceiling": found.references.get("similarity"),
+                "mechanisms": [trial.to_dict() for trial in found.trials],
+            }
+        )
         return
     err.print("[bold yellow]For you, not for publication: these read the raw log.[/bold yellow]")
-    _show(found, ceiling)
+    for budget in sorted(set(budgets)):
+        _show([trial for trial in found.ran if trial.epsilon == budget], found)
+    for problem, names in found.left_out.items():
+        err.print(Text(f"left out: {', '.join(names)}: {problem}"))
+    if found.short_of_time:
+        err.print(Text(more_time(seconds)))
     err.print(Text.assemble(("Note: ", "bold yellow"), COST))
 
 
-def _show(found: list[Contender], ceiling: float | None) -> None:
-    ran = [one for one in found if not one.problem]
+def _show(ran: list[Trial], found: Trials) -> None:
+    """The table and the bars of one budget."""
     present = {name for one in ran for name in one.figures}
     columns = {k: v for k, v in COLUMNS.items() if k in present}
     table = Table("mechanism", *columns.values(), "seconds", "guarantee", box=None)
@@ -129,6 +147,7 @@ def _show(found: list[Contender], ceiling: float | None) -> None:
         promise = f"{one.status}: {one.budget}"
         table.add_row(one.name, *figures, f"{one.seconds:.1f}", promise)
     out.print(table)
+    ceiling = found.references.get("similarity")
     out.print("\nsimilarity to the log" + (f" (ceiling {ceiling:.3f})" if ceiling else ""))
     widest = max((len(one.name) for one in ran), default=0)
     for one in ran:
@@ -137,9 +156,4 @@ def _show(found: list[Contender], ceiling: float | None) -> None:
             bar = Text("█" * filled, "green" if one.status == "proved" else "yellow")
             bar.append("░" * (WIDTH - filled), "dim")
             out.print(Text.assemble(f"  {one.name:<{widest}} ", bar, f" {one.score:.3f}"))
-    problems: dict[str, list[str]] = {}
-    for one in found:
-        if one.problem:
-            problems.setdefault(one.problem, []).append(one.name)
-    for problem, names in problems.items():
-        err.print(Text(f"not run: {', '.join(names)}: {problem}"))
+    out.print()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,14 @@ def steward_notes(notes: list[str]) -> None:
 @contextmanager
 def stage(text: str) -> Iterator[None]:
     """Show that something is going on and for how long, where a person is watching."""
+    with watched(text):
+        yield
+
+
+@contextmanager
+def watched(text: str) -> Iterator[Callable[[str], None]]:
+    """The same; what it gives says what is going on now."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
-        progress.add_task(text, total=None)
-        yield
+        task = progress.add_task(text, total=None)
+        yield lambda now: progress.update(task, description=now)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.shortcuts import DEFAULT_MECHANISM
+from discreet.mechanisms import DEFAULT_MECHANISM
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -71,6 +71,14 @@ NoLedger = Annotated[
         rich_help_panel="The ledger",
     ),
 ]
+Epsilons = Annotated[
+    list[float] | None,
+    typer.Option("--epsilon", help="Try this budget; may be repeated. Smaller is more private."),
+]
+Delta = Annotated[
+    float,
+    typer.Option("--delta", help="Probability of an exception; keep it far below 1/cases."),
+]
 
 READING = {
     "mapping": "TOML file with options of this section, as `inspect --save-mapping` writes it",
@@ -80,6 +88,7 @@ READING = {
     "lifecycle": "column of the lifecycle transition",
     "individual": "column that names the person a case belongs to",
     "classifier": "what counts as an activity: activity, or activity+lifecycle",
+    "case_attributes": "columns that say something of a whole case, as in age,sex",
     "timezone": "zone of times that carry no offset, as in Europe/Amsterdam; default UTC",
     "timestamp_format": "day-first, month-first, a format such as '%d/%m/%Y %H:%M', or seconds, "
     "milliseconds or microseconds since 1970",
@@ -107,7 +116,8 @@ class Wanted:
     default: str = DEFAULT_MECHANISM
     """The mechanism whose options are shown if none is named."""
     every: bool = False
-    """Whether options of all mechanisms are taken if none is named; only the default's show."""
+    """Whether options of all mechanisms are taken if none is named (only the default's show), and
+    the default's if others are: it takes part beside them."""
 
 
 def with_options(
@@ -138,7 +148,8 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     ]
     if wanted.parameters and function.__name__ in arguments:
         names = _named(arguments, positional="mechanism" in _positional(signature))
-        fresh += _parameter_keywords(wanted, names)
+        own = {parameter.name for parameter in fresh}
+        fresh += [one for one in _parameter_keywords(wanted, names) if one.name not in own]
         offered = {p.name for p in (*fresh, *reading)}
         _check_owners(arguments, offered, names or [wanted.default])
 
@@ -186,7 +197,9 @@ def _parameter_keywords(wanted: Wanted, names: list[str]) -> list[inspect.Parame
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
     shown = names or [wanted.default]
-    taken = mechanism_names() if wanted.every and not names else shown
+    taken = shown
+    if wanted.every:
+        taken = [wanted.default] if names else mechanism_names()
     keywords: dict[str, inspect.Parameter] = {}
     for owner in (*shown, *(name for name in taken if name not in shown)):
         for parameter in mechanism_class(owner).parameters().values():
@@ -252,6 +265,11 @@ def read(path: Path, values: dict[str, Any]) -> EventLog:
             f"missing: cases: {log.left_out.cases:,}, events: {log.left_out.events:,}"
         )
     return log
+
+
+def more_time(seconds: float) -> str:
+    """How to go on where time was short."""
+    return f"Time was short: --seconds {4 * seconds:.0f} would show more."
 
 
 def _keyword(

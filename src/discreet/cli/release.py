@@ -33,7 +33,7 @@ from discreet.cli.options import (
     read,
     with_options,
 )
-from discreet.shortcuts import DEFAULT_MECHANISM
+from discreet.mechanisms import DEFAULT_MECHANISM
 
 if TYPE_CHECKING:
     from discreet.certificate import Certificate

@@ -38,7 +38,8 @@ class EventLog:
     `table` holds the events as they stood in the file, under XES column names. `order` sorts
     them by case (in order of appearance), then timestamp, then position in the file; `codes`
     and `offsets` are in that order: case `i` is `codes[offsets[i]:offsets[i + 1]]`, indices
-    into `activities`. `names` says what the file called the columns that have a role.
+    into `activities`. `names` says what the file called the columns that have a role, and
+    `classifier` what counts as an activity.
     """
 
     table: pl.DataFrame
@@ -50,6 +51,7 @@ class EventLog:
     attributes: dict[str, object] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     left_out: LeftOut = LeftOut()
+    classifier: Classifier = "activity"
 
     @classmethod
     def from_table(
@@ -91,6 +93,7 @@ class EventLog:
             offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             individual=individual,
             attributes=attributes or {},
+            classifier=classifier,
         )
 
     @property
@@ -144,7 +147,7 @@ class EventLog:
         """What the column of the individuals was called where the log came from."""
         if self.individual is None or self.individual == CASE:
             return self.individual and self.case_column
-        return self.individual.removeprefix("original:")
+        return self.names.get(self.individual, self.individual.removeprefix("original:"))
 
     @cached_property
     def individual_of_case(self) -> npt.NDArray[np.int64]:

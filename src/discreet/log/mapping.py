@@ -17,7 +17,10 @@ from discreet.log.files import atomic_write, readable
 from discreet.log.reading import read_log
 from discreet.log.types import declared
 
-_KNOWN = frozenset(inspect.signature(read_log).parameters) - {"source", "engine", "allow_empty"}
+
+def reading_options() -> frozenset[str]:
+    """The options of `read_log` that say how a log is written."""
+    return frozenset(inspect.signature(read_log).parameters) - {"source", "engine", "allow_empty"}
 
 
 def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -28,14 +31,16 @@ def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
             found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LogError(f"{path.name} is not TOML: {error}") from None
+    known = reading_options()
     for key, value in found.items():
-        if key not in _KNOWN:
+        if key not in known:
             raise LogError(
                 f"{path.name}: {key!r} is no option of reading; known are "
-                f"{', '.join(sorted(_KNOWN))}"
+                f"{', '.join(sorted(known))}"
             )
         wanted = {"types": dict, "drop_incomplete": bool}.get(key, str)
-        if not isinstance(value, wanted):
+        listed = key == "case_attributes" and isinstance(value, list)
+        if not (listed or isinstance(value, wanted)):
             raise LogError(f"{path.name}: {key} is {value!r}, not of the kind {wanted.__name__}")
     return found
 
@@ -50,7 +55,7 @@ def save_mapping(
     path = Path(path)
     if path.exists():
         raise LogError(f"{path} exists already; choose another name, or remove it first")
-    kept = {WORDS[role]: name for role, name in log.names.items() if name != role}
+    kept = {WORDS[role]: name for role, name in log.names.items() if name != role and role in WORDS}
     kept |= {key: value for key, value in (options or {}).items() if value is not None}
     given: Mapping[str, str] | str = kept.pop("types", {})
     types = declared(given) if isinstance(given, str) else given

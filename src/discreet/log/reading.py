@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -55,6 +55,7 @@ def read_log(
     order: Order = "time",
     duplicates: Duplicates = "error",
     drop_incomplete: bool = False,
+    case_attributes: Sequence[str] | str = (),
     engine: Engine = "auto",
     allow_empty: bool = False,
 ) -> EventLog:
@@ -75,6 +76,8 @@ def read_log(
     `sheet` is one of an Excel file. `order="file"` keeps the order of the file and leaves the
     timestamps out. `duplicates="merge"` reads XES traces of the same name as one case.
     `drop_incomplete` leaves out cases that lack a required value, and events without a case.
+    `case_attributes` names columns that say something of a whole case, as in "age, sex"; they get
+    the prefix `case:` of such columns, which XES marks itself.
     `engine="strict"` reads XES element by element even if the file is plain. A log without
     events is an error unless `allow_empty`: a release may be empty, a log to release may not.
 
@@ -107,6 +110,7 @@ def read_log(
         types=kinds,
         decimal=decimal,
         drop_incomplete=drop_incomplete,
+        case_attributes=_listed(case_attributes),
     )
     xes = partial(
         read_xes,
@@ -168,6 +172,12 @@ def _read(
     raise LogError(
         f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(SUFFIXES)}"
     )
+
+
+def _listed(names: Sequence[str] | str) -> tuple[str, ...]:
+    """Names of columns, as the command line writes them."""
+    given = names.split(",") if isinstance(names, str) else names
+    return tuple(dict.fromkeys(name.strip() for name in given if name.strip()))
 
 
 def _check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -46,6 +46,7 @@ class Shape:
     types: Mapping[str, Type] = field(default_factory=dict)
     decimal: str = "."
     drop_incomplete: bool = False
+    case_attributes: tuple[str, ...] = ()
 
     def of(self, source: Source) -> Shaped:
         """The table under XES names, with every required value there."""
@@ -75,11 +76,18 @@ class Shape:
             shaped[TIME] = self._times(source, chosen[TIME])
         renamed = {column: role for role, column in chosen.items()}
         types = {existing(columns, name, "types"): kind for name, kind in self.types.items()}
+        names = dict(chosen)
         displaced = {role for role in given if chosen.get(role, role) != role}
         displaced |= set() if timed else {TIME}
+        of_cases = {existing(columns, name, "case_attributes") for name in self.case_attributes}
         for column in columns:
             if column not in renamed:
                 name = _kept_name(column, displaced)
+                if column in of_cases and not name.startswith("case:"):
+                    name = f"case:{name}"
+                    if name in (*columns, CASE):
+                        raise LogError(f"there is a column {name!r} already; rename one of the two")
+                    names[name] = column
                 shaped[name] = self._further(source, column, types.pop(column, None))
                 renamed[column] = name
         if types:
@@ -93,7 +101,10 @@ class Shape:
                 )
             shaped[person] = _as_text(shaped[person], "individual")
             _check_present(shaped[person], "individual", source)
-        return Shaped(pl.DataFrame(shaped), person, chosen, left_out)
+        table = pl.DataFrame(shaped)
+        for column in of_cases:
+            _check_constant(table, renamed[column], column)
+        return Shaped(table, person, names, left_out)
 
     def _times(self, source: Source, column: str) -> pl.Series:
         values = source.table[column]
@@ -171,6 +182,20 @@ def _as_text(values: pl.Series, word: str) -> pl.Series:
             "long identifiers lose digits and become one; store it as text or whole numbers"
         )
     return values.cast(pl.String)
+
+
+def _check_constant(table: pl.DataFrame, name: str, column: str) -> None:
+    """Refuse an attribute that is declared as one of cases and changes within one."""
+    if name in WORDS:
+        raise LogError(f"the column {column!r} has a role; it is no further attribute of a case")
+    values = pl.struct(pl.col(name))
+    mixed = table.group_by(CASE, maintain_order=True).agg(values.n_unique().alias("many"))
+    mixed = mixed.filter(pl.col("many") > 1)
+    if mixed.height:
+        raise LogError(
+            f"the column {column!r} has several values in the case {mixed[CASE][0]!r}; mend them, "
+            f"or leave it out of {option('case_attributes')}"
+        )
 
 
 def _check_present(values: pl.Series, word: str, source: Source) -> None:

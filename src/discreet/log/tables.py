@@ -45,6 +45,14 @@ def read_parquet(path: Path) -> Source:
     return Source(path.name, table, by_row, _stored(metadata))
 
 
+def metadata_of(path: Path) -> dict[str, str]:
+    """The texts in the metadata of a Parquet file; none where it is not one."""
+    try:
+        return pl.read_parquet_metadata(path)
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return {}
+
+
 def _probe(data: bytes, name: str) -> None:
     """Decode the file in a child process first: damaged pages can abort the one that reads them."""
     command = [sys.executable, "-P", "-c", _PROBE]

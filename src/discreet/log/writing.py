@@ -17,6 +17,7 @@ from discreet.log.attributes import Attribute, as_attributes, to_json
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.files import LOG_SUFFIXES, atomic_write
+from discreet.log.layout import file_names
 from discreet.log.tables import PARQUET_KEY
 from discreet.log.texts import as_text
 from discreet.log.xes_writing import xes_pieces
@@ -33,6 +34,7 @@ def write_log(
     `attributes` are those of the whole log: plain values, or an Attribute where they nest. Only
     what is given is written, never what the log was read with, which may tell more than the
     events do. They go into the XES header or the Parquet metadata; CSV has no place for them.
+    Columns have their standard names in XES, elsewhere those under which they were read.
     """
     target = Path(path)
     name = target.name.lower()
@@ -48,8 +50,9 @@ def write_log(
         raise LogError(f"two cases have the identifier {again!r}; give each its own to write them")
     with atomic_write(target) as file:
         if name.endswith(".parquet"):
+            frame = log.frame.rename(file_names(log))
             try:
-                log.frame.write_parquet(file, metadata=_parquet_metadata(of_log))
+                frame.write_parquet(file, metadata=_parquet_metadata(of_log))
             except pl.exceptions.PolarsError as error:
                 raise LogError(f"{target} cannot be written: {error}") from None
             return
@@ -57,7 +60,8 @@ def write_log(
             if name.endswith((".xes", ".xes.gz")):
                 _write_pieces(xes_pieces(log, of_log), stream)
             else:
-                log.frame.select(as_text(values) for values in log.frame).write_csv(stream)
+                texts = log.frame.select(as_text(values) for values in log.frame)
+                texts.rename(file_names(log)).write_csv(stream)
 
 
 @contextlib.contextmanager

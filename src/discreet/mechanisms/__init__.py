@@ -1,1 +1,4 @@
 """Mechanisms: one file per family, each beside its proof."""
+
+DEFAULT_MECHANISM = "headtail"
+"""The one that is taken where none is named."""

@@ -251,19 +251,23 @@ class Evaluator:
         if not model.can_discover():
             notes.append(model.MISSING)
             return []
+        quality: Quality | None
         if subject.tree is not None:
             from discreet.models.pm4py import to_pm4py
 
             quality = model.model_of(to_pm4py(subject.tree)).quality(self.variants)
         elif subject.variants is not None and len(subject.variants):
             quality = model.discover(subject.variants).quality(self.variants)
+        elif subject.variants is not None:
+            notes.append("an empty release has no model: its quality counts as 0")
+            quality = None
         else:
             if subject.empty:
-                notes.append("an empty release has no model")
+                notes.append("no tree was released")
             return []
         own = self.own_quality if reference else None
         return [
-            Figure(name, getattr(quality, name), getattr(own, name, None), "high", meaning)
+            Figure(name, getattr(quality, name, 0.0), getattr(own, name, None), "high", meaning)
             for name, meaning in _QUALITY.items()
         ]
 

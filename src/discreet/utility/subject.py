@@ -70,12 +70,13 @@ def subject_of(released: Any) -> Subject:
 
 
 def _read(path: Path) -> Subject:
+    from discreet.certificate import reading_of
     from discreet.log.files import opened
     from discreet.log.reading import read_log
     from discreet.models.document import TreeDocument
 
     if path.suffix.lower() != ".json":
-        return subject_of(read_log(path, allow_empty=True))
+        return subject_of(read_log(path, allow_empty=True, **reading_of(path)))
     with opened(path) as stream:
         text = stream.read().decode("utf-8", errors="replace")
     try:

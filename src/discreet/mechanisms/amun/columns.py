@@ -75,6 +75,25 @@ class Column:
         return self.values.gather(place).alias(self.name)
 
 
+def chance(log: EventLog, name: str, spending: Selecting) -> float:
+    """How likely the most frequent value of a column is to be shown; for the holder of the log."""
+    of_case = name.startswith("case:")
+    lengths = np.diff(log.offsets)
+    first = np.zeros(log.events, dtype=bool)
+    first[log.offsets[:-1]] = True
+    keys = pl.DataFrame(
+        {
+            "activity": np.zeros(log.events, np.int32) if of_case else log.codes,
+            "value": _plain(log.table[name]).gather(log.order),
+            "weight": first if of_case else 1 / np.repeat(lengths, lengths),
+        }
+    )
+    counts = keys.drop_nulls().group_by("activity", "value").agg(pl.col("weight").sum())["weight"]
+    most = round(float(counts.max() or 0))  # type: ignore[arg-type]
+    shown = spending.selection.probabilities()
+    return float(sum(p for x, p in shown.items() if most + x > spending.selection.threshold))
+
+
 def _further(log: EventLog) -> list[str]:
     return [name for name in log.table.columns if name not in (CASE, ACTIVITY, TIME)]
 

@@ -210,6 +210,8 @@ class Amun(Mechanism["EventLog"]):
         if self.fidelity == "published":
             return ["this form is not differentially private: do not share its output as such"]
         from discreet.log.instants import microseconds
+        from discreet.mechanisms.amun.columns import chance
+        from discreet.mechanisms.amun.spending import values_of
         from discreet.mechanisms.amun.starts import outside_stretch
 
         found = super().advice(log)
@@ -219,6 +221,14 @@ class Amun(Mechanism["EventLog"]):
                 f"{outside} cases start before 1970 or after June 2048; the release moves them to "
                 "the edge of that stretch"
             )
+        for name in self._columns:
+            likely = chance(log, name, self.step(values_of(name), Selecting))
+            if likely < 0.5:
+                found.append(
+                    f"values of the column {name!r} are too rare to be shown, even the most "
+                    f"frequent one (its chance: {100 * likely:.2g}%); leave the column out, or "
+                    "give more to columns_share (--columns-share) or epsilon"
+                )
         return found
 
     def _draw(self, log: EventLog, source: Randomness) -> EventLog:

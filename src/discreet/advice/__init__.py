@@ -1,0 +1,1 @@
+"""Advice for whoever holds a log: which budget and which mechanism suit it."""

@@ -1,0 +1,107 @@
+"""What makes a log hard to protect: people with many cases, and variants that are rare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy.conversion import per_case
+from discreet.privacy.partition import OptimalSelection
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
+"""Bounds on the cases of a person that are looked at, up to the first that keeps everything."""
+
+COUNTS = (1, 2, 5, 10, 20, 50, 100)
+"""Sizes up to which a variant may be called rare."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What keeping at most so many cases of each person means."""
+
+    cases_per_individual: int
+    cases_kept: float
+    """Share of all cases."""
+    people_whole: float
+    """Share of the people who lose nothing."""
+
+
+@dataclass(frozen=True)
+class People:
+    """How many cases people have."""
+
+    people: int
+    cases: int
+    most: int
+    bounds: tuple[Bound, ...]
+
+
+@dataclass(frozen=True)
+class Rarity:
+    """How many cases follow a variant that at most `count` cases follow."""
+
+    count: int
+    variants: int
+    cases: float
+    """Share of all cases."""
+
+
+@dataclass(frozen=True)
+class Visible:
+    """Which variants can be shown as they are at a budget; follows from the budget but for the
+    share of cases."""
+
+    epsilon: float
+    count: int
+    """From this many cases on a variant is shown more often than not."""
+    variants: int
+    cases: float
+    """Share of all cases that follow such a variant."""
+
+
+def people_of(log: EventLog) -> People | None:
+    """Cases per person and what each bound keeps; None where the log names nobody."""
+    if log.individual is None:
+        return None
+    owned = np.bincount(log.individual_of_case)
+    bounds = []
+    for bound in BOUNDS:
+        kept = float(np.minimum(owned, bound).sum() / owned.sum())
+        bounds.append(Bound(bound, kept, float((owned <= bound).mean())))
+        if kept == 1.0:
+            break
+    return People(len(owned), log.cases, int(owned.max()), tuple(bounds))
+
+
+def rarity_of(log: EventLog) -> tuple[Rarity, ...]:
+    """How rare the variants are, by size, up to the first size that takes in all of them."""
+    counts = log.variants.counts
+    found = []
+    for size in COUNTS:
+        rare = counts <= size
+        found.append(Rarity(size, int(rare.sum()), float(counts[rare].sum() / counts.sum())))
+        if rare.all():
+            break
+    return tuple(found)
+
+
+def visible_at(
+    log: EventLog, epsilon: float, delta: float, cases_per_individual: int | None = None
+) -> Visible:
+    """The variants that the best selection of this budget shows more often than not."""
+    budget = per_case(epsilon, delta, cases_per_individual or 1)
+    selection = OptimalSelection(*budget)
+    low, high = 0, 1
+    while 2 * selection.probability(high) < 1:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if 2 * selection.probability(middle) >= 1 else (middle, high)
+    counts = log.variants.counts
+    shown = counts >= high
+    return Visible(epsilon, high, int(shown.sum()), float(counts[shown].sum() / counts.sum()))

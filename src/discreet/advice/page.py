@@ -1,0 +1,158 @@
+"""Advice as tables, and as one page with plots."""
+
+from __future__ import annotations
+
+from discreet._version import __version__
+from discreet.advice.advising import Advice, surest
+from discreet.advice.trials import COST, Trial, with_default
+from discreet.drawing.pages import render_page
+from discreet.drawing.plots import box_plot
+from discreet.utility.evaluation import WARNING
+
+Grid = tuple[list[str], list[list[str]]]
+"""Heads and lines of a table."""
+
+FIGURES = {
+    "similarity": ("similarity", "to the log, 1 is equal; the ceiling is a fresh sample"),
+    "follows_total_variation": (
+        "directly-follows error",
+        "between the shares of direct successions, 0 is equal; the floor is a fresh sample",
+    ),
+    "f_score": (
+        "model quality",
+        "of the model mined from the release, on the real log (harmonic mean of fitness and "
+        "precision); the reference is the model of the raw log",
+    ),
+}
+"""What is shown of the figures: a name, and how to read it."""
+
+
+def people_table(advice: Advice) -> Grid:
+    """What each bound on the cases of a person keeps."""
+    assert advice.people is not None
+    heads = ["at most", "cases kept", "people kept whole", "ε of each case"]
+    lines = [
+        [
+            f"{bound.cases_per_individual:,} of each person",
+            _percent(bound.cases_kept),
+            _percent(bound.people_whole),
+            "all of it" if bound.cases_per_individual == 1 else f"1/{bound.cases_per_individual}",
+        ]
+        for bound in advice.people.bounds
+    ]
+    return heads, lines
+
+
+def rarity_table(advice: Advice) -> Grid:
+    """How rare variants are."""
+    heads = ["variants followed by", "variants", "cases in them"]
+    lines = [
+        [
+            "one case only" if one.count == 1 else f"up to {one.count:,} cases",
+            f"{one.variants:,}",
+            _percent(one.cases),
+        ]
+        for one in advice.rarity
+    ]
+    return heads, lines
+
+
+def budget_table(advice: Advice) -> Grid:
+    """What each budget promises, and which variants can be shown as they are."""
+    heads = ["ε", "50% sure becomes at most", "a variant is seen from", "cases in such variants"]
+    lines = [
+        [
+            f"{one.epsilon:g}",
+            f"{100 * surest(one.epsilon):.3g}%",
+            f"{one.count:,} cases",
+            _percent(one.cases),
+        ]
+        for one in advice.visible
+    ]
+    return heads, lines
+
+
+def budget_words(advice: Advice) -> str:
+    """How to read that table."""
+    return (
+        f"Someone who is 50% sure that a certain {advice.unit} is in the log can become so much "
+        "surer by the release and no more, whatever else they know; and a variant of so many "
+        "cases is shown as it is at least every second time, while rarer ones are stood for by "
+        "invented ones."
+    )
+
+
+def trial_table(advice: Advice) -> Grid:
+    """Every setting: means with their scatter."""
+    shown = _shown(advice)
+    heads = ["ε", "mechanism", *(FIGURES[name][0] for name in shown), "runs", "guarantee"]
+    lines = [
+        [
+            f"{trial.epsilon:g}",
+            trial.name,
+            *(figure(trial, name) for name in shown),
+            str(len(trial.runs)),
+            trial.status,
+        ]
+        for trial in advice.trials.ran
+    ]
+    references = advice.trials.references
+    best = [f"{references[name]:.3f}" if name in references else "–" for name in shown]
+    return heads, [*lines, ["", "reference", *best, "", ""]]
+
+
+def figure(trial: Trial, name: str) -> str:
+    """A mean with its standard deviation."""
+    mean, deviation = trial.figures.get(name), trial.deviation(name)
+    if mean is None:
+        return "–"
+    return f"{mean:.3f}" if deviation is None else f"{mean:.3f} ± {deviation:.3f}"
+
+
+def advice_page(advice: Advice, *, title: str, command: str, stand_in: str = "") -> str:
+    """The whole advice on one page that needs nothing else; `stand_in` says what it was read from
+    where that was not the raw log."""
+    return render_page(
+        "discreet.advice",
+        "advice.html",
+        title=title,
+        warning=WARNING,
+        cost=COST,
+        stand_in=stand_in,
+        advice=advice,
+        people=people_table(advice) if advice.people else None,
+        rarity=rarity_table(advice),
+        budgets=budget_table(advice),
+        reading=budget_words(advice),
+        trials=trial_table(advice),
+        plots=_plots(advice),
+        command=command,
+        version=__version__,
+    )
+
+
+def _plots(advice: Advice) -> list[tuple[str, str, str]]:
+    """For each figure its name, how to read it, and boxes over the budgets."""
+    ran = advice.trials.ran
+    series = with_default(trial.name for trial in ran)
+    budgets = sorted({trial.epsilon for trial in ran})
+    runs = {(trial.epsilon, trial.name): trial for trial in ran}
+    found = []
+    for name in _shown(advice):
+        values = [
+            [runs[e, s].values(name) if (e, s) in runs else [] for s in series] for e in budgets
+        ]
+        references = advice.trials.references
+        lines = [("reference", references[name])] if name in references else []
+        drawing = box_plot([f"ε = {e:g}" for e in budgets], series, values, lines)
+        found.append((*FIGURES[name], drawing))
+    return found
+
+
+def _shown(advice: Advice) -> list[str]:
+    present = {name for trial in advice.trials.ran for name in trial.figures}
+    return [name for name in FIGURES if name in present]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"

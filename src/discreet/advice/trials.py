@@ -1,0 +1,238 @@
+"""Trials: releases of one log with several mechanisms at several budgets, measured against it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
+
+from discreet.bench.runner import limited
+from discreet.mechanisms import DEFAULT_MECHANISM
+from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.utility.evaluation import Evaluator, Group
+from discreet.utility.model import can_discover
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+    from discreet.mechanisms.base import Mechanism
+
+COST = (
+    "Choosing a mechanism or a budget by these figures reads the raw log once more and is not "
+    "covered by any release's guarantee. To be covered, choose before looking, or with --private."
+)
+
+DELEGATES = ("auto", "choice")
+"""Mechanisms that only hand on to others, which take part themselves."""
+
+
+LATE = "not done in its share of the time"
+
+ENOUGH = 5
+"""Runs from which on a scatter is worth looking at."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a mechanism did at one budget, or why it could not take part."""
+
+    name: str
+    epsilon: float
+    status: str = ""
+    budget: str = ""
+    runs: tuple[dict[str, float], ...] = ()
+    seconds: float = 0.0
+    """Of one run, measuring included."""
+    problem: str = ""
+    late: bool = False
+    """Whether the problem is that time was short."""
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """The mean of every figure over the runs."""
+        names = dict.fromkeys(name for run in self.runs for name in run)
+        return {name: fmean(self.values(name)) for name in names}
+
+    def values(self, figure: str) -> list[float]:
+        """A figure of every run that has it."""
+        return [run[figure] for run in self.runs if figure in run]
+
+    def deviation(self, figure: str) -> float | None:
+        """Its standard deviation, from two runs on."""
+        values = self.values(figure)
+        return stdev(values) if len(values) > 1 else None
+
+    @property
+    def score(self) -> float | None:
+        """Its mean similarity, by which trials are ordered."""
+        return self.figures.get("similarity")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        figures = self.figures
+        return {
+            "name": self.name,
+            "epsilon": self.epsilon,
+            "status": self.status,
+            "budget": self.budget,
+            "figures": figures,
+            "deviations": {name: self.deviation(name) for name in figures},
+            "runs": len(self.runs),
+            "seconds": self.seconds,
+            "problem": self.problem,
+        }
+
+
+@dataclass(frozen=True)
+class Trials:
+    """All trials, the best first at each budget, and what a perfect copy would score."""
+
+    trials: tuple[Trial, ...]
+    references: dict[str, float]
+    repetitions: int = 1
+
+    @property
+    def ran(self) -> list[Trial]:
+        """Those that were measured."""
+        return [trial for trial in self.trials if trial.runs]
+
+    @property
+    def left_out(self) -> dict[str, list[str]]:
+        """Why some were not: the names by reason."""
+        found: dict[str, list[str]] = {}
+        for trial in self.trials:
+            names = found.setdefault(trial.problem, []) if trial.problem else []
+            if trial.name not in names:
+                names.append(trial.name)
+        return found
+
+    @property
+    def short_of_time(self) -> bool:
+        """Whether more time would have shown more."""
+        return any(
+            trial.late or 0 < len(trial.runs) < min(self.repetitions, ENOUGH)
+            for trial in self.trials
+        )
+
+
+@dataclass
+class _Cell:
+    """One mechanism at one budget while its runs are being made."""
+
+    built: Mechanism | None
+    trial: Trial
+    durations: list[float] = field(default_factory=list)
+    runs: list[dict[str, float]] = field(default_factory=list)
+
+
+def contenders() -> list[str]:
+    """Every installed mechanism that releases by itself, the default one first."""
+    return with_default(name for name in mechanism_names() if name not in DELEGATES)
+
+
+def with_default(names: Iterable[str]) -> list[str]:
+    """These mechanisms and the default one, which comes first."""
+    return list(dict.fromkeys([DEFAULT_MECHANISM, *names]))
+
+
+def run_trials(
+    log: EventLog,
+    *,
+    epsilons: Sequence[float],
+    delta: float,
+    parameters: dict[str, Any] | None = None,
+    names: Sequence[str] = (),
+    seconds: float = 60.0,
+    repetitions: int = 1,
+    on_start: Callable[[str], None] = lambda text: None,
+) -> Trials:
+    """Release the log with each mechanism at each epsilon and measure.
+
+    Further parameters (an alphabet, a maximum length) go to the mechanisms that declare them. The
+    default mechanism always takes part, and first; budgets around 1 come first. Nobody gets a
+    second run before everybody had a first, no run may take more than twice its share of the time
+    that is left (the default mechanism: all of it), and all stop after about `seconds`. Who was
+    not done is named with that reason.
+    """
+    deadline = time.monotonic() + seconds
+    evaluator = Evaluator(log)
+    measures: tuple[Group, ...] = ("similarity", "follows", "size")
+    if can_discover():
+        measures += ("model",)
+    on_start("what a fresh sample of the process would score")
+    references = _references(evaluator, measures)
+    chosen = with_default(names) if names else contenders()
+    given = {"delta": delta, **(parameters or {})}
+    ordered = sorted(set(epsilons), key=lambda e: abs(math.log(max(e, 1e-9))))
+    cells = [_cell(name, {**given, "epsilon": e}) for e in ordered for name in chosen]
+    for turn in range(repetitions):
+        waiting = [cell for cell in cells if cell.built and len(cell.runs) == turn]
+        for index, cell in enumerate(waiting):
+            left = deadline - time.monotonic()
+            if left < max(cell.durations, default=0.0):
+                cell.trial = cell.trial if turn else replace(cell.trial, problem=LATE, late=True)
+                continue
+            on_start(f"{cell.trial.name} at ε = {cell.trial.epsilon:g}")
+            share = 1 if cell.trial.name == DEFAULT_MECHANISM else 2 / (len(waiting) - index)
+            _run(cell, evaluator, measures, share * max(left, 1.0))
+    trials = [_done(cell) for cell in cells]
+    trials.sort(key=lambda one: (one.epsilon, one.score is None, -(one.score or 0.0), one.name))
+    return Trials(tuple(trials), references, repetitions)
+
+
+def _references(evaluator: Evaluator, measures: tuple[Group, ...]) -> dict[str, float]:
+    """For each figure what a fresh sample, or the raw log's own model, scores."""
+    found = {"similarity": evaluator.ceiling}
+    if evaluator.follows_ceiling is not None:
+        found["follows_total_variation"] = evaluator.follows_ceiling.total_variation
+    if "model" in measures:
+        own = evaluator.own_quality
+        found |= {name: getattr(own, name) for name in ("fitness", "precision", "f_score")}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _cell(name: str, given: dict[str, Any]) -> _Cell:
+    """The mechanism built for one budget, or the reason why it cannot be."""
+    epsilon = given["epsilon"]
+    try:
+        declared = mechanism_class(name).parameters()
+        built = mechanism(name, **{k: v for k, v in given.items() if k in declared})
+        promise = built.guarantee()
+    except Exception as error:
+        return _Cell(None, Trial(name, epsilon, problem=_words(error)))
+    budget = "nothing finite" if promise.holds is None else str(promise.holds)
+    if promise.neighbours != "add-remove":
+        budget += f" ({promise.neighbours})"
+    return _Cell(built, Trial(name, epsilon, promise.status, budget))
+
+
+def _run(cell: _Cell, evaluator: Evaluator, measures: tuple[Group, ...], seconds: float) -> None:
+    """One release and its figures; whatever goes wrong ends the trial and is kept as words."""
+    assert evaluator.log is not None
+    assert cell.built is not None
+    began = time.perf_counter()
+    try:
+        with limited(seconds):
+            released = cell.built.release(evaluator.log)
+            found = evaluator.evaluate(released, measures=measures, reference=False)
+    except Exception as error:
+        late = isinstance(error, TimeoutError)
+        if not (late and cell.runs):
+            problem = LATE if late else _words(error)
+            cell.trial = replace(cell.trial, problem=problem, late=late)
+        cell.built = None
+        return
+    cell.durations.append(time.perf_counter() - began)
+    cell.runs.append({figure.name: figure.value for figure in found})
+
+
+def _done(cell: _Cell) -> Trial:
+    if not cell.runs:
+        return cell.trial
+    return replace(cell.trial, runs=tuple(cell.runs), seconds=fmean(cell.durations))
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

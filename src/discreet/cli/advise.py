@@ -1,0 +1,200 @@
+"""discreet advise."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from discreet.cli.console import err, out, print_json, watched
+from discreet.cli.options import (
+    Delta,
+    Epsilons,
+    Force,
+    Json,
+    LogPath,
+    given_parameters,
+    mechanism_option,
+    more_time,
+    read,
+    with_options,
+)
+
+if TYPE_CHECKING:
+    from discreet.advice.advising import Advice
+    from discreet.advice.page import Grid
+
+
+@with_options(parameters=True, every=True)
+def advise(
+    log: LogPath,
+    epsilon: Epsilons = None,
+    delta: Delta = 1e-6,
+    mechanism: Annotated[
+        list[str] | None,
+        mechanism_option("Try this one beside headtail; may be repeated. Default: all that can."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="About how long it may take.", min=1)] = 60.0,
+    repetitions: Annotated[
+        int, typer.Option(help="Runs of each setting, if time allows.", min=1)
+    ] = 10,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also as a page with plots, .html.")
+    ] = None,
+    force: Force = False,
+    private: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="STAND-IN",
+            help="Release a stand-in for the log to this file, and look at that only.",
+            rich_help_panel="Advice that is covered",
+        ),
+    ] = None,
+    spend: Annotated[
+        float,
+        typer.Option(
+            help="With --private: the epsilon of the stand-in.",
+            rich_help_panel="Advice that is covered",
+        ),
+    ] = 0.2,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            help="With --private: the data source to book on.",
+            rich_help_panel="Advice that is covered",
+        ),
+    ] = None,
+    as_json: Json = False,
+    **values: Any,
+) -> None:
+    """Help to choose a budget: what each would leave of this log. For its holder only.
+
+    Says how many cases people have and how rare variants are; then releases the log at several
+    budgets with several mechanisms, again and again while time lasts, and measures what is left.
+    All of this reads the raw log. A choice by it is yours: no certificate covers it.
+
+    With --private one release is paid for and written, the stand-in, and the advice reads that.
+    Choosing by it is covered: together with a later release it costs the sum of both. The
+    stand-in lacks rare behaviour, so the figures are rougher and rather too good.
+
+    [bold]Examples[/bold]
+
+      discreet advise log.xes
+      discreet advise log.csv --individual patient --cases-per-individual 3 -o advice.html
+      discreet advise log.xes --epsilon 0.5 --epsilon 2 --seconds 300 -m travas
+      discreet advise log.xes --private stand-in.xes --spend 0.1 --source hospital-a
+    """
+    from discreet.advice.advising import EPSILONS
+    from discreet.advice.advising import advise as look
+    from discreet.advice.page import advice_page
+    from discreet.drawing.pages import write_page
+    from discreet.mechanisms.registry import mechanism_class
+    from discreet.releases import check_target, check_unused
+
+    for name in mechanism or []:
+        mechanism_class(name)
+    if output is not None:
+        check_target(output, (".html", ".htm"))
+        check_unused(output, log, force=force)
+    parameters = given_parameters(values)
+    covered = ""
+    if private is not None:
+        covered = _stand_in(log, private, spend, delta, source, values)
+        parameters.pop("cases_per_individual", None)
+        log, values = private, {}
+    events = read(log, values)
+    with watched("looking at the log") as on_start:
+        found = look(
+            events,
+            epsilons=epsilon or EPSILONS,
+            delta=delta,
+            parameters=parameters,
+            names=mechanism or (),
+            seconds=seconds,
+            repetitions=repetitions,
+            on_start=on_start,
+        )
+    if output is not None:
+        command = shlex.join(["discreet", *sys.argv[1:]])
+        title = f"Advice on {log.name}"
+        write_page(output, advice_page(found, title=title, command=command, stand_in=covered))
+    if as_json:
+        facts = found.to_dict()
+        print_json(facts | ({"warning": covered, "cost": ""} if covered else {}))
+        return
+    _show(found, covered)
+    if output is not None:
+        out.print(f"\nPage: {output}", markup=False)
+
+
+def _stand_in(
+    log: Path, target: Path, spend: float, delta: float, source: str | None, values: dict[str, Any]
+) -> str:
+    """Release the stand-in, booked like any release; what to say of it."""
+    from discreet.cli.release import release
+    from discreet.mechanisms import DEFAULT_MECHANISM
+    from discreet.mechanisms.registry import mechanism_class
+
+    known = mechanism_class(DEFAULT_MECHANISM).parameters()
+    reading = {k: v for k, v in values.items() if k not in given_parameters(values)}
+    given = {k: v for k, v in given_parameters(values).items() if k in known}
+    release(
+        log,
+        target,
+        DEFAULT_MECHANISM,
+        source=source,
+        purpose="stand-in for advice",
+        **reading,
+        **given | {"epsilon": spend, "delta": delta},
+    )
+    return (
+        f"These figures are about {target.name}, a release of ε = {spend:g} that was paid for, not "
+        "about the raw log: a choice by them is covered. It lacks rare behaviour, so they are "
+        "rougher, and rather too good."
+    )
+
+
+def _show(advice: Advice, covered: str) -> None:
+    from discreet.advice.page import (
+        budget_table,
+        budget_words,
+        people_table,
+        rarity_table,
+        trial_table,
+    )
+    from discreet.advice.trials import COST
+    from discreet.utility.evaluation import WARNING
+
+    err.print(Text.assemble((covered or f"For you: {WARNING}.", "bold yellow")))
+    if advice.people is not None:
+        people = advice.people
+        _print(
+            f"People: {people.people:,} with {people.cases:,} cases, up to {people.most:,} each",
+            people_table(advice),
+        )
+    _print("Rare variants", rarity_table(advice))
+    if advice.visible:
+        _print(f"What each ε promises (δ = {advice.delta:g})", budget_table(advice))
+        out.print(Text(budget_words(advice), "dim"))
+        out.print()
+    _print("What is left of the log (mean ± standard deviation)", trial_table(advice))
+    for reason, names in advice.left_out.items():
+        err.print(Text(f"left out: {', '.join(names)}: {reason}"))
+    if advice.trials.short_of_time:
+        err.print(Text(more_time(advice.seconds)))
+    if not covered:
+        err.print(Text.assemble(("Note: ", "bold yellow"), COST))
+
+
+def _print(title: str, grid: Grid) -> None:
+    heads, lines = grid
+    table = Table(*heads, box=None, title=title, title_justify="left", title_style="bold")
+    for line in lines:
+        table.add_row(*(Text(cell) for cell in line))
+    out.print(table)
+    out.print()

@@ -1,0 +1,1 @@
+"""A certificate explained on one page, for the data-protection officer."""

@@ -1,0 +1,97 @@
+"""The page for the data-protection officer."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import pytest
+
+from discreet.certificate import Certificate
+from discreet.officer.page import officer_page
+from tests.cli.conftest import Desk
+from tests.cli.test_advise import external
+
+PEOPLE = ("--individual", "case:person", "--cases-per-individual", "2")
+
+
+def text_of(page: str) -> str:
+    body = page.partition("<body>")[2]
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+@pytest.fixture
+def released(desk: Desk) -> Desk:
+    desk.run("budget", "set", "town", "--epsilon", "3", "--delta", "1e-2", "--unit", "individual")
+    booked = ("--source", "town", "--purpose", "yearly report")
+    options = ("-m", "travas", "--delta", "1e-4")
+    desk.run("release", "log.csv", "-o", "shared.csv", *options, *PEOPLE, *booked)
+    return desk
+
+
+def test_the_page_explains_the_certificate_and_the_ledger(released: Desk) -> None:
+    assert "shared.csv.html" in released.run("certificate", "shared.csv", "--html").stdout
+    page = (released.folder / "shared.csv.html").read_text()
+    assert external(page) == []
+    shown = text_of(page)
+    for words in (
+        "Differentially private with ε = 1, δ = 0.0001; proved.",
+        "each person (column “case:person”)",
+        "with and without any one person",
+        "a factor of 2.718",
+        "1 in 10,000",
+        "selection and counts of variants 0.5",
+        "Data source town",
+        "2, ",
+        "yearly report",
+        "33% of the cap is used",
+        "✓ the content is what was released",
+        "Nothing of the data.",
+    ):
+        assert words in shown, words
+    assert "exists already" in released.refused("certificate", "shared.csv", "--html")
+    released.run("certificate", "shared.csv", "--html", "--force")
+
+
+def test_the_certificate_alone_is_enough(released: Desk) -> None:
+    beside = released.folder / "shared.csv.certificate.json"
+    away = released.folder / "mail"
+    away.mkdir()
+    (away / beside.name).write_bytes(beside.read_bytes())
+    released.monkeypatch.setenv("DISCREET_LEDGER", str(away / "none.db"))
+    released.run("certificate", "mail/shared.csv.certificate.json", "--html", "-o", "mail/p.html")
+    shown = text_of((away / "p.html").read_text())
+    assert "? the content is what was released: shared.csv is not beside it" in shown
+    assert "✓ the guarantee follows from the mechanism and its parameters" in shown
+    assert "The ledger itself is not at hand here" in shown
+    body = released.json("certificate", "mail/shared.csv.certificate.json")
+    assert [check["outcome"] for check in body["checks"]] == ["unknown", "holds", "holds"]
+
+
+def test_a_page_of_a_changed_certificate_says_so_first(released: Desk) -> None:
+    path = released.folder / "shared.csv.certificate.json"
+    values = json.loads(path.read_text())
+    values["guarantee"]["holds"]["epsilon"] = 0.1
+    path.write_text(json.dumps(values))
+    (released.folder / "shared.csv").rename(released.folder / "elsewhere.csv")
+    released.run("certificate", path.name, "--html", "-o", "p.html", code=1)
+    shown = text_of((released.folder / "p.html").read_text())
+    assert "A check failed: do not rely on this certificate" in shown
+    assert "✗ the guarantee follows" in shown
+
+
+def test_nothing_in_a_certificate_becomes_markup(released: Desk) -> None:
+    path = released.folder / "shared.csv.certificate.json"
+    evil = "<script>alert(1)</script>"
+    certificate = Certificate.from_json(
+        path.read_text().replace("travas", evil).replace("one step", evil)
+    )
+    page = officer_page(certificate, [], file=evil)
+    assert "<script" not in page
+    assert external(page) == []
+
+
+def test_output_goes_with_html(released: Desk) -> None:
+    assert "--html" in released.refused("certificate", "shared.csv", "-o", "p.html")
+    assert "no file" in released.refused("certificate", "none.certificate.json", "--html")
