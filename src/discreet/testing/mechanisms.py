@@ -98,9 +98,9 @@ def _refusing(what: str, *kinds: type[Exception]) -> Iterator[None]:
 
 
 def declared(subject: Subject) -> None:
-    """Name, summary, origin and kind of artefact are stated, and every parameter explained."""
+    """Name, summary and kind of artefact are stated, and every parameter explained."""
     owner = subject.owner
-    for field in ("name", "summary", "paper", "returns"):
+    for field in ("name", "summary", "returns"):
         value = getattr(owner, field, None)
         _demand(isinstance(value, str) and value.strip(), f"{field} must be a text")
     _demand(owner.__doc__ and len(owner.__doc__) > 80, "the docstring must hold the proof")
