@@ -44,7 +44,7 @@ def test_the_default_takes_part_and_who_is_late_is_named(monkeypatch: pytest.Mon
 
 def test_who_had_no_turn_is_named_too() -> None:
     found = run_trials(LOG, epsilons=(1.0,), delta=1e-3, names=("travas",), seconds=0)
-    assert found.left_out == {LATE: ["headtail", "travas"]}
+    assert "travas" in found.left_out[LATE]
     assert found.short_of_time
 
 

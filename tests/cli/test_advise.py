@@ -60,15 +60,28 @@ def test_advice_as_json_over_several_budgets(desk: Desk) -> None:
 def test_private_advice_reads_a_release_that_was_paid_for(desk: Desk) -> None:
     desk.run("budget", "set", "town", "--epsilon", "1", "--delta", "1e-2")
     private = ("--private", "stand-in.csv", "--spend", "0.5", "--source", "town")
-    ended = desk.run("advise", "log.csv", *QUICK, *private, "--repetitions", "1")
-    assert "a choice by them is covered" in ended.stderr
-    assert "computed on the raw log" not in ended.stderr
+    body = desk.json("advise", "log.csv", *QUICK, *private, "--repetitions", "1")
+    assert "a choice by them is covered" in body["warning"]
+    assert body["rare_variants"] == []
     certificate = desk.json("certificate", "stand-in.csv")
     assert certificate["guarantee"]["holds"]["epsilon"] == 0.5
     assert certificate["ledger"] == "booked"
     private = ("--private", "second.csv", "--spend", "0.6", "--source", "town")
     assert "0.5" in desk.refused("advise", "log.csv", *QUICK, *private)
     assert not (desk.folder / "second.csv").exists()
+
+
+def test_private_advice_for_people_divides_the_budget_as_a_release_would(desk: Desk) -> None:
+    raw = (desk.folder / "log.csv").read_text().replace("case:concept:name", "Fall", 1)
+    (desk.folder / "log.csv").write_text(raw)
+    people = ("--case", "Fall", "--individual", "case:person", "--cases-per-individual", "2")
+    open_to_all = desk.json("advise", "log.csv", *QUICK, *people, "--repetitions", "1")
+    private = ("--private", "stand-in.csv", "--spend", "3", "--repetitions", "1", "-o", "p.html")
+    desk.run("advise", "log.csv", *QUICK, *people, *private)
+    page = (desk.folder / "p.html").read_text()
+    assert "a choice by them is covered" in page
+    assert "Rare variants" not in page
+    assert f"<td>{open_to_all['budgets'][0]['count']:,} cases</td>" in page
 
 
 def test_an_unknown_mechanism_is_refused_before_anything_is_read(desk: Desk) -> None:

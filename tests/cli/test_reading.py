@@ -55,7 +55,7 @@ def test_every_error_names_the_option_that_helps(desk: Desk, export: Path) -> No
     assert "exists" in desk.refused("inspect", "log.csv", "--save-mapping", "hospital.toml")
 
     arguments = ("--mapping", "hospital.toml", "--cases-per-individual", "2", "--no-ledger")
-    amun = ("--mechanism", "amun", "--columns", "Kosten", "--epsilon", "20")
+    amun = ("--mechanism", "amun", "--columns", "Kosten", "--epsilon", "20", "--allow-weak")
     told = desk.run("release", "export.csv", *arguments, *amun, "-o", "out.parquet")
     assert "left out" in told.stderr
     assert "left out" not in told.stdout

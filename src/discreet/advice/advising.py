@@ -88,12 +88,14 @@ def advise(
     names: Sequence[str] = (),
     seconds: float = 60.0,
     repetitions: int = REPETITIONS,
+    stand_in: bool = False,
     on_start: Callable[[str], None] = lambda text: None,
 ) -> Advice:
     """Look at the log, and try budgets on it for about so many seconds.
 
     `names` are the mechanisms to be tried beside the default one; without them all that need no
-    more than the `parameters` given and train no model.
+    more than the `parameters` given and train no model. Of a stand-in nothing is said about people
+    and rare variants: it has neither.
     """
     given = parameters or {}
     budgets = sorted(set(epsilons))
@@ -114,8 +116,8 @@ def advise(
         on_start=on_start,
     )
     return Advice(
-        people=people_of(log),
-        rarity=rarity_of(log),
+        people=None if stand_in else people_of(log),
+        rarity=() if stand_in else rarity_of(log),
         visible=visible,
         trials=trials,
         delta=delta,

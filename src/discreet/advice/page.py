@@ -59,13 +59,14 @@ def rarity_table(advice: Advice) -> Grid:
 
 def budget_table(advice: Advice) -> Grid:
     """What each budget promises, and which variants can be shown as they are."""
-    heads = ["ε", "50% sure becomes at most", "a variant is seen from", "cases in such variants"]
+    heads = ["ε", "50% sure becomes at most", "a variant is seen from"]
+    heads += ["cases in such variants"] if advice.rarity else []
     lines = [
         [
             f"{one.epsilon:g}",
             f"{100 * surest(one.epsilon):.3g}%",
             f"{one.count:,} cases",
-            _percent(one.cases),
+            *([_percent(one.cases)] if advice.rarity else []),
         ]
         for one in advice.visible
     ]

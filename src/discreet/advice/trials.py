@@ -153,8 +153,8 @@ def run_trials(
     Further parameters (an alphabet, a maximum length) go to the mechanisms that declare them. The
     default mechanism always takes part, and first; budgets around 1 come first. Nobody gets a
     second run before everybody had a first, no run may take more than twice its share of the time
-    that is left (the default mechanism: all of it), and all stop after about `seconds`. Who was
-    not done is named with that reason.
+    that is left (the default mechanism: all of it), and all stop after about `seconds`, but not
+    before the very first had as much time. Who was not done is named with that reason.
     """
     deadline = time.monotonic() + seconds
     evaluator = Evaluator(log)
@@ -171,12 +171,14 @@ def run_trials(
         waiting = [cell for cell in cells if cell.built and len(cell.runs) == turn]
         for index, cell in enumerate(waiting):
             left = deadline - time.monotonic()
+            if not turn and not index:
+                left = max(left, seconds, 1.0)  # somebody must have a turn
             if left < max(cell.durations, default=0.0):
                 cell.trial = cell.trial if turn else replace(cell.trial, problem=LATE, late=True)
                 continue
             on_start(f"{cell.trial.name} at ε = {cell.trial.epsilon:g}")
             share = 1 if cell.trial.name == DEFAULT_MECHANISM else 2 / (len(waiting) - index)
-            _run(cell, evaluator, measures, share * max(left, 1.0))
+            _run(cell, evaluator, measures, share * max(left, 0.1))
     trials = [_done(cell) for cell in cells]
     trials.sort(key=lambda one: (one.epsilon, one.score is None, -(one.score or 0.0), one.name))
     return Trials(tuple(trials), references, repetitions)

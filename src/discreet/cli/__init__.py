@@ -23,8 +23,9 @@ def main() -> None:
 
 
 def _arguments() -> list[str]:
-    """What was typed, or where a shell asks how it might go on, what was typed so far."""
+    """What was typed, or where a shell asks how it might go on, the words that are complete."""
     if "_DISCREET_COMPLETE" not in os.environ:
         return sys.argv[1:]
     typed = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
-    return typed.split()[1:]
+    words = typed.split()[1:]
+    return words if typed.endswith(" ") else words[:-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +81,7 @@ def advise(
 
     With --private one release is paid for and written, the stand-in, and the advice reads that.
     Choosing by it is covered: together with a later release it costs the sum of both. The
-    stand-in lacks rare behaviour, so the figures are rougher and rather too good.
+    stand-in lacks rare behaviour, so the figures come out too good.
 
     [bold]Examples[/bold]
 
@@ -105,8 +106,7 @@ def advise(
     covered = ""
     if private is not None:
         covered = _stand_in(log, private, spend, delta, source, values)
-        parameters.pop("cases_per_individual", None)
-        log, values = private, {}
+        log, values = private, _reading(private, parameters)
     events = read(log, values)
     with watched("looking at the log") as on_start:
         found = look(
@@ -117,6 +117,7 @@ def advise(
             names=mechanism or (),
             seconds=seconds,
             repetitions=repetitions,
+            stand_in=private is not None,
             on_start=on_start,
         )
     if output is not None:
@@ -143,20 +144,35 @@ def _stand_in(
     known = mechanism_class(DEFAULT_MECHANISM).parameters()
     reading = {k: v for k, v in values.items() if k not in given_parameters(values)}
     given = {k: v for k, v in given_parameters(values).items() if k in known}
-    release(
-        log,
-        target,
-        DEFAULT_MECHANISM,
-        source=source,
-        purpose="stand-in for advice",
-        **reading,
-        **given | {"epsilon": spend, "delta": delta},
-    )
+    with redirect_stdout(sys.stderr):
+        release(
+            log,
+            target,
+            DEFAULT_MECHANISM,
+            source=source,
+            purpose="stand-in for advice",
+            **reading,
+            **given | {"epsilon": spend, "delta": delta},
+        )
     return (
         f"These figures are about {target.name}, a release of ε = {spend:g} that was paid for, not "
-        "about the raw log: a choice by them is covered. It lacks rare behaviour, so they are "
-        "rougher, and rather too good."
+        "about the raw log: a choice by them is covered. It lacks rare behaviour, so they come "
+        "out too good, and mechanisms that differ in what they make of it look alike."
     )
+
+
+def _reading(stand_in: Path, parameters: dict[str, Any]) -> dict[str, Any]:
+    """How the stand-in is read: by the names it has, each of its cases being somebody's own.
+
+    So budgets for people are divided as for the log; the cases that a bound loses are lost already.
+    """
+    from discreet.certificate import reading_of
+    from discreet.log.events import CASE
+
+    options = reading_of(stand_in)
+    if parameters.get("cases_per_individual") is not None:
+        options["individual"] = options.get("case", CASE)
+    return options
 
 
 def _show(advice: Advice, covered: str) -> None:
@@ -177,7 +193,8 @@ def _show(advice: Advice, covered: str) -> None:
             f"People: {people.people:,} with {people.cases:,} cases, up to {people.most:,} each",
             people_table(advice),
         )
-    _print("Rare variants", rarity_table(advice))
+    if advice.rarity:
+        _print("Rare variants", rarity_table(advice))
     if advice.visible:
         _print(f"What each ε promises (δ = {advice.delta:g})", budget_table(advice))
         out.print(Text(budget_words(advice), "dim"))
