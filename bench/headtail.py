@@ -1,6 +1,9 @@
 """headtail: its time and memory as logs grow, and its table against the other strict mechanisms.
 
     python bench/headtail.py                      # time and memory
+    python bench/headtail.py million              # a million distinct variants
+    python bench/headtail.py large 3              # hospital, 100,000 and 500,000 cases
+    python bench/headtail.py worst 50 Sepsis      # the worst of so many releases of a log
     python bench/headtail.py show FOLDER          # the table of a run of the plan ours/headtail
     python bench/headtail.py models FOLDER        # the F-scores of a run of ours/headtail-models
     python bench/headtail.py elsewhere 5          # logs that no constant was chosen on
@@ -17,9 +20,10 @@ import resource
 import sys
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -34,10 +38,11 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
+from discreet.privacy.randomness import Randomness
 from discreet.utility.follows import follows_distance
 
 FOLDER = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
-OURS = {"headtail", "headtail-private"}
+OURS = {"headtail", "headtail-clear", "headtail-private"}
 Setting = tuple[str, float, float]
 Best = Callable[..., Any]
 
@@ -60,6 +65,61 @@ def labyrinth(cases: int, seed: int = 3) -> EventLog:
         rows, schema=["case:concept:name", "concept:name"], orient="row"
     ).with_columns(pl.datetime(2024, 1, 1, time_zone="UTC").alias("time:timestamp"))
     return EventLog.from_table(table)
+
+
+def wanderings(cases: int, seed: int = 1, activities: int = 20, longest: int = 40) -> Variants:
+    """Random walks through a dense graph: most cases are unique, however many there are."""
+    generator = np.random.default_rng(seed)
+    reach = np.cumsum(generator.dirichlet(np.full(activities, 0.3), size=activities), axis=1)
+    lengths = np.minimum(3 + generator.geometric(1 / 9, size=cases), longest)
+    here = generator.integers(0, 3, size=cases)
+    steps = np.zeros((cases, longest), dtype=np.int32)
+    for place in range(longest):
+        steps[:, place] = here
+        ahead = (generator.random(cases)[:, None] > reach[here]).sum(axis=1)
+        here = np.minimum(ahead, activities - 1)
+    labels = tuple(f"activity {code:02d}" for code in range(activities))
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return Variants.of_cases(labels, steps[np.arange(longest) < lengths[:, None]], offsets)[0]
+
+
+def million() -> None:
+    """CPU seconds and memory of one release of logs of up to a million distinct variants."""
+    print(f"{'cases':>10}{'variants':>10}{'CPU s':>8}{'peak MB':>9}")
+    for cases in (15_000, 150_000, 1_360_000):
+        log = Counted(wanderings(cases))
+        start = process_time()
+        HeadTail()._draw(log, Randomness.system())  # type: ignore[arg-type]
+        seconds = process_time() - start
+        print(f"{cases:>10,}{len(log.variants):>10,}{seconds:>8.1f}{peak():>9}", flush=True)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A log of which only the variants are known: all that headtail reads."""
+
+    variants: Variants
+
+
+def drawn(log: Counted, releases: int) -> list[float]:
+    """The similarities of so many releases at ε = 1, δ = 1e-6."""
+    chosen, rng = HeadTail(), Randomness.system()
+    found = (chosen._draw(log, rng) for _ in range(releases))  # type: ignore[arg-type]
+    return [relative_log_similarity(log.variants, release) for release in found]
+
+
+def large(releases: int) -> None:
+    """Samples of hospital, far larger than any log that a constant was chosen on."""
+    for cases in (100_000, 500_000):
+        found = drawn(Counted(sample_log("hospital", cases=cases, seed=1).variants), releases)
+        print(f"hospital {cases}: {np.mean(found):.4f}, worst {min(found):.4f}", flush=True)
+
+
+def worst(releases: int, name: str) -> None:
+    """How far the worst of many releases is below their mean."""
+    found = drawn(Counted(read_log(FOLDER / f"{name}.xes.gz").variants), releases)
+    below = np.mean(found) - min(found)
+    print(f"{name}: mean {np.mean(found):.3f}, worst {min(found):.3f}, {below:.3f} below")
 
 
 def peak() -> int:
@@ -96,7 +156,6 @@ def measured(truth: Variants, chosen: object, log: EventLog) -> tuple[float, flo
     artefact = chosen.release(log).artefact  # type: ignore[attr-defined]
     if not isinstance(artefact, Variants):
         from discreet.mechanisms.blocks.walks import walk_out
-        from discreet.privacy.randomness import Randomness
 
         artefact = walk_out(artefact, Randomness.system())
     similarity = relative_log_similarity(truth, artefact)
@@ -234,6 +293,13 @@ def main(command: str = "growth", *rest: str) -> None:
         pure(int(rest[0]))
     elif command == "labyrinth":
         many_activities()
+    elif command == "million":
+        million()
+    elif command == "large":
+        large(int(rest[0]))
+    elif command == "worst":
+        for name in rest[1:]:
+            worst(int(rest[0]), name)
     else:
         growth()
 

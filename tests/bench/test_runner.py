@@ -64,7 +64,9 @@ def test_a_worker_that_dies_costs_only_its_own_run(
     (info / "entry_points.txt").write_text("[discreet.mechanisms]\ndeadly = deadly:Deadly\n")
     (package / "deadly.py").write_text(
         "import os, signal\n"
+        "from dataclasses import dataclass\n"
         "from discreet.mechanisms.travas import TraVaS\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
         "class Deadly(TraVaS):\n"
         "    name = 'deadly'\n"
         "    def _draw(self, log, source):\n"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,9 +12,8 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import loglinear
 from discreet.mechanisms.headtail.candidates import PHASES
 from discreet.mechanisms.headtail.loglinear import CLIP, GRID, ONCE, Examples, LogLinear, trained
-from discreet.mechanisms.headtail.ngrams import NGramNoise
-from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Gaussian
 
 LETTERS = ("a", "b", "c")
 SIZE = (3 * len(LETTERS) + 3 + PHASES, len(LETTERS) + 1)
@@ -67,8 +64,7 @@ def test_a_very_long_case_changes_it_no_more() -> None:
 def test_a_gradient_is_that_of_the_log_likelihood() -> None:
     examples = Examples.of(over_letters({("a", "b", "a"): 1}))
     weights = some_weights(2) // 8
-    total = np.zeros(SIZE)
-    np.add.at(total, examples.feature, examples.gradients(weights))
+    total = examples.summed @ examples.gradients(weights)
 
     def likelihood(at: np.ndarray) -> float:
         logits = examples.features @ at / ONCE
@@ -95,7 +91,7 @@ def test_features_tell_last_before_seen_and_phase() -> None:
 
 
 def test_no_case_at_all_is_a_step_of_noise() -> None:
-    model = trained(Variants.empty(LETTERS), 100.0, 1.0, Randomness.seeded(3))
+    model = trained(Variants.empty(LETTERS), 100.0, Gaussian("", 1.0), Randomness.seeded(3))
     assert model.weights.shape == SIZE
     assert np.isfinite(model.weights).all()
 
@@ -116,20 +112,13 @@ def test_with_hardly_any_noise_it_learns_what_happens_once() -> None:
     """In any order, each once: what a chain of the last two activities cannot tell."""
     orders = ["abcd", "acbd", "bacd", "bcad", "cabd", "cbad"]
     truth = Variants.from_counts({tuple(order): 1000 for order in orders})
-    model = trained(truth, 6000.0, 1e6, Randomness.seeded(5))
+    model = trained(truth, 6000.0, Gaussian("", 1e6), Randomness.seeded(5))
     sampled = model.sample(8, 4000, np.random.default_rng(1))
     assert sum(sampled.to_dict().get(s, 0) for s, _ in truth) > 0.9 * sampled.cases
 
 
-def test_it_is_used_where_triples_drown_and_weights_do_not() -> None:
-    def log_linear(labels: int, cases: float, epsilon: float, delta: float = 1e-6) -> bool:
-        return NGramNoise.suited(Budget(epsilon, delta), True, labels, cases, 14).log_linear
-
-    assert log_linear(16, 1000, 0.6)
-    assert not log_linear(16, 1000, 0.06)  # nothing to learn
-    assert not log_linear(4, 100_000, 0.6)  # enough for tables
-    assert not log_linear(400, 3000, 5.0)  # too much work
-    assert not log_linear(16, 1000, 0.6, delta=0.0)
-    noise = NGramNoise.suited(Budget(0.6, 1e-6), False, 16, 1000, 14)
-    assert math.fsum(noise.shares) == pytest.approx(1)
-    assert noise.norm == "l2"
+def test_it_is_learned_where_the_cases_stand_out_from_its_noise() -> None:
+    assert loglinear.learnable(16, 1000, 14, 0.006)
+    assert not loglinear.learnable(16, 1000, 14, 0.0001)  # nothing to learn
+    assert not loglinear.learnable(400, 3000, 20, 1.0)  # too many weights
+    assert not loglinear.learnable(16, 1e6, 14, 0.006)  # too much work

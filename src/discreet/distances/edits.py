@@ -15,7 +15,7 @@ class Edits:
 
     def __init__(self, left: Variants, right: Variants) -> None:
         self._left, self._right = left.lengths, right.lengths
-        self._words, self._others = _spelled(left, right)
+        self._words, self._others = spelled(left, right)
 
     def whole(self, rows: Integers, columns: Integers) -> Integers:
         """How many insertions, deletions and replacements turn each row into each column."""
@@ -45,7 +45,7 @@ def edit_distances(left: Variants, right: Variants, *, relative: bool = True) ->
     return distances / edits.longer(*everything) if relative else distances
 
 
-def _spelled(left: Variants, right: Variants) -> tuple[list[str], list[str]]:
+def spelled(left: Variants, right: Variants) -> tuple[list[str], list[str]]:
     """Each sequence as a string over one common alphabet, one letter per activity."""
     labels = sorted(set(left.activities) | set(right.activities))
     first = 0 if len(labels) <= 256 else 0x10000  # one byte per letter is faster

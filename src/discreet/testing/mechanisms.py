@@ -23,7 +23,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.parameters import ParameterError
-from discreet.privacy.steps import Gaussian, Laplace, SampledGaussian, Step
+from discreet.privacy.steps import Gaussian, Laplace, SampledGaussian, SpendingError, Step
 from discreet.verification import check_certificate
 
 PERSON = "case:person"
@@ -131,7 +131,10 @@ def composes(subject: Subject) -> None:
     for leaf in tree.walk():
         louder = _twice_as_dear(leaf)
         if louder is not None:
-            changed = tree.mapped({leaf: louder}.get)
+            try:
+                changed = tree.mapped({leaf: louder}.get)
+            except SpendingError:
+                continue  # it does not even compose
             _demand(changed != tree, f"{leaf.name} is not in the tree it was found in")
             _demand(
                 changed.spent != spent or _is_spare(tree, leaf),

@@ -12,25 +12,26 @@ from discreet.arrays import Floats, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.language import Language
+from discreet.mechanisms.headtail.nearness import joined
 from discreet.models.inductive import inductive_miner
 
-SAMPLES = 4000
-"""Sequences that are sampled at most."""
+MOST_SAMPLES, MOST_SAMPLED_EVENTS = 12_000, 120_000
+"""Sequences that are sampled at most, and their events."""
 
 PHASES = 9
 """Phases of a case."""
 
-ALONE = 1.0
+UNSEEN_STEPS = 1.0
 """Weight of all the steps out of an activity that no released variant takes, over the number of
 variants: with a small head more has to be guessed."""
 
-CLEAR = 40
+ENOUGH_CLEAR = 40
 """So many sequences within the model of the head are enough to choose from."""
 
-OFTEN = 500
+MODELLED_HEAD = 500
 """Variants of the head that make its model, the most frequent ones."""
 
-UNLIKELY = 1e-9
+UNKNOWN_STEP = 1e-9
 """Weight of a step that a language allows and the chain does not know."""
 
 
@@ -81,7 +82,7 @@ class Walker(ABC):
         for step in range(max_length + 1):
             weights = self.chances(sequences[running, : step + 1])
             if within is not None:
-                weights = (weights + UNLIKELY) * within.allowed(states)
+                weights = (weights + UNKNOWN_STEP) * within.allowed(states)
             if step == 0:
                 weights[:, mark] = 0
             reach = np.cumsum(weights, axis=1)
@@ -137,34 +138,44 @@ def _counted(activities: tuple[str, ...], sequences: Integers) -> Variants:
     return Variants.of_cases(activities, sequences[inside].astype(np.int32), offsets)[0]
 
 
-def recombined(head: Variants, samples: int, generator: np.random.Generator) -> Variants:
+def recombined(
+    head: Variants, samples: int, generator: np.random.Generator, clear_model: bool
+) -> Variants:
     """Walks through the directly-follows graph of the released variants, each weighted once.
 
-    They stay within the language of the model that the released variants make, so that whoever
-    discovers a model finds that one; where it has few sequences, half of them do.
+    For a clear model they stay within the language of the one that the released variants make, so
+    that whoever discovers a model finds that one; where it has few sequences, half of them do.
     """
     source, target, _ = pairs(head)
     size = len(head.activities) + 1
-    weights = np.full((size, size), ALONE / (size * len(head)))
+    weights = np.full((size, size), UNSEEN_STEPS / (size * len(head)))
     np.add.at(weights, (source, target), 1.0)
     chain = Chain(head.activities, [(np.arange(size), weights)])
     longest = 2 * int(head.lengths.max())
-    often = np.sort(np.argsort(-head.counts, kind="stable")[:OFTEN])
+    if not clear_model:
+        return chain.sample(longest, samples, generator)
+    often = np.sort(np.argsort(-head.counts, kind="stable")[:MODELLED_HEAD])
     language = Language(inductive_miner(head.take(often)), head.activities)
     clear = chain.sample(longest, samples, generator, language)
-    if len(clear) >= CLEAR:
+    if len(clear) >= ENOUGH_CLEAR:
         return clear
     return mixed(clear, chain.sample(longest, samples, generator))
 
 
-def mixed(some: Variants, others: Variants) -> Variants:
-    """Both, with equal weight."""
-    scale = max(some.cases, 1) / max(others.cases, 1)
-    return Variants.from_counts(
-        [*((s, 10 * c) for s, c in some), *((s, round(10 * c * scale)) for s, c in others)]
-    )
+def mixed(some: Variants, others: Variants, share: float = 0.5) -> Variants:
+    """Both, `share` of the weight on the first ones."""
+    parts = [(some, share), (others, 1 - share)]
+    return joined(
+        *(
+            log.take(
+                np.arange(len(log)), np.rint(1e6 * weight * log.counts / max(log.cases, 1)) + 1
+            )
+            for log, weight in parts
+        )
+    )[0]
 
 
-def enough(cases: float) -> int:
-    """How many samples are worth the time for so many cases."""
-    return int(min(max(20 * cases, 50), SAMPLES))
+def enough(cases: float, length: float) -> int:
+    """How many samples of this length are worth the time for so many cases."""
+    most = min(MOST_SAMPLES, MOST_SAMPLED_EVENTS / max(length, 1.0))
+    return int(min(max(10 * cases, 50), most))

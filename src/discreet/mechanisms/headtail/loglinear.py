@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,14 +25,14 @@ from discreet.arrays import Floats, Integers, Ints
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.candidates import PHASES, Walker, phases
-from discreet.privacy.noise import discrete_gaussian
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Gaussian
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 STEPS = 20
-"""Gradient steps."""
+"""Gradient steps on hidden cases."""
 
 MOMENTUM = 0.9
 
@@ -56,16 +55,16 @@ LONGEST = 1024
 SHARPEN = 1.4
 """Exponent of the probabilities: likely sequences make better candidates than typical ones."""
 
-MANY, BUSY = 100_000, 2_500_000
-"""Weights, and events times activities, that are too many to learn in time."""
+MOST_WEIGHTS, MOST_WORK = 100_000, 10_000_000
+"""Weights, and events times activities, that are learned in time."""
 
-LEAST = 1.0
+LEAST_CLEAR = 1.0
 """The model is worth learning if the cases stand out so much from the noise of its weights."""
 
 RANGE = 16 * ONCE * FINE
 """Logits that are so far below the largest one have no chance."""
 
-CHANCES = np.rint(np.exp(-np.arange(RANGE + 1) / (ONCE * FINE)) * 2**20).astype(np.int64)
+CHANCES = np.rint(np.exp(-np.arange(RANGE + 1) / (ONCE * FINE)) * 2**20)
 """e^(−x) in whole numbers, for steps of a logit."""
 
 
@@ -74,11 +73,15 @@ def weights_of(labels: int) -> int:
     return (3 * labels + 3 + PHASES) * (labels + 1)
 
 
+def standing_out(labels: int, cases: float, rho: float) -> float:
+    """By how many deviations so many cases stand out from the noise of the weights."""
+    return max(cases, 0.0) * math.sqrt(2 * rho / weights_of(labels))
+
+
 def learnable(labels: int, cases: float, length: float, rho: float) -> bool:
     """Whether so many cases tell enough about the weights at this cost, and in time."""
-    weights = weights_of(labels)
-    clear = max(cases, 0.0) * math.sqrt(2 * rho / weights)
-    return clear > LEAST and weights <= MANY and cases * length * (labels + 1) <= BUSY
+    clear = standing_out(labels, cases, rho) > LEAST_CLEAR
+    return clear and weights_of(labels) <= MOST_WEIGHTS and cases * length * labels <= MOST_WORK
 
 
 @dataclass(frozen=True)
@@ -106,13 +109,14 @@ class Examples:
     """Every step of every variant, as sparse whole numbers.
 
     `features` has a row for each step. `gathered` adds up the steps of a variant that share a
-    feature: its rows are the pairs (`owner`, `feature`) that occur.
+    feature: its rows are the pairs (`owner`, feature) that occur; `summed` adds up those of a
+    feature. All are floats that hold whole numbers below 2⁵³, so sums are exact in any order.
     """
 
     features: csr_array
     gathered: csr_array
+    summed: csr_array
     owner: Integers
-    feature: Integers
     following: Ints
 
     @classmethod
@@ -140,37 +144,37 @@ class Examples:
                 2 * mark + 3 + activity,
             ]
         )
-        value = np.full(len(place), ONCE)
+        value = np.full(len(place), float(ONCE))
         value[: len(every)] = value[4 * len(every) :] = BEFORE
         pair, group = np.unique(owner[place] * np.int64(size) + feature, return_inverse=True)
+        ones = np.ones(len(pair)), (pair % size, np.arange(len(pair)))
         return cls(
             csr_array((value, (place, feature)), shape=(len(every), size)),
             csr_array((value, (group, place)), shape=(len(pair), len(every))),
+            csr_array(ones, shape=(size, len(pair))),
             pair // size,
-            pair % size,
             following,
         )
 
-    def gradients(self, weights: Integers) -> Integers:
+    def gradients(self, weights: Integers) -> Floats:
         """Of the log-likelihood of one case of each variant: for each pair a row, in 1/GRID."""
-        logits = self.features @ weights
+        logits = self.features @ weights.astype(np.float64)
         below = np.minimum(logits.max(axis=1, keepdims=True) - logits, RANGE)
-        chances = CHANCES[below]
-        missing = -(GRID * chances // chances.sum(axis=1, keepdims=True))
+        chances = CHANCES[below.astype(np.int32)]
+        missing = -np.floor(GRID * chances / chances.sum(axis=1, keepdims=True))
         missing[np.arange(len(missing)), self.following] += GRID
-        found: Integers = self.gathered @ missing
+        found: Floats = self.gathered @ missing
         return found
 
     def clipped_sum(self, weights: Integers, counts: Ints) -> Integers:
         """The sum over the cases of their gradients, each scaled to the norm CLIP at most."""
         rows = self.gradients(weights)
-        squares = np.zeros(len(counts), dtype=np.int64)
-        np.add.at(squares, self.owner, (rows**2).sum(axis=1))
-        norms = np.sqrt(np.maximum(squares, CLIP**2).astype(np.float64))
+        squares = np.bincount(self.owner, np.einsum("ij,ij->i", rows, rows), len(counts))
+        norms = np.sqrt(np.maximum(squares, CLIP**2))
         scale = np.where(squares > CLIP**2, CLIP / norms * (1 - 2.0**-40), 1.0)
-        parts = np.trunc(rows * scale[self.owner][:, None]).astype(np.int64)
-        total = np.zeros((self.features.shape[1], rows.shape[1]), dtype=np.int64)
-        np.add.at(total, self.feature, parts * counts[self.owner][:, None])
+        parts = np.trunc(rows * scale[self.owner][:, None])
+        parts *= counts[self.owner][:, None]
+        total: Integers = (self.summed @ parts).astype(np.int64)
         return total
 
 
@@ -185,19 +189,23 @@ def _seen(last: Ints, owner: Ints, mark: int) -> tuple[Integers, Integers]:
     return step, np.repeat(last[begin], many)
 
 
-def trained(cases: Variants, cases_about: float, rho: float, source: Randomness) -> LogLinear:
-    """A model of these cases; ρ-zCDP. `cases_about` is a released number."""
+def trained(
+    cases: Variants,
+    cases_about: float,
+    step: Gaussian,
+    rng: Randomness,
+) -> LogLinear:
+    """A model of these cases, which costs `step`; `cases_about` is a released number."""
     examples = Examples.of(cases)
     labels = len(cases.activities)
     weights = np.zeros((3 * labels + 3 + PHASES, labels + 1))
     speed, mean = np.zeros_like(weights), np.zeros_like(weights)
-    variance = Fraction(CLIP**2 * STEPS) / (2 * Fraction(rho))
-    for step in range(STEPS):
+    noise = step.noise(CLIP**2 * STEPS)
+    for turn in range(STEPS):
         whole = np.rint(weights * FINE).astype(np.int64)
-        noise = discrete_gaussian(variance, weights.size, source).reshape(weights.shape)
-        total = examples.clipped_sum(whole, cases.counts) + noise
+        total = noise.added(examples.clipped_sum(whole, cases.counts), rng)
         speed = MOMENTUM * speed + total / (CLIP * max(cases_about, 1.0))
         weights = np.clip(weights + speed, -RANGE, RANGE)
-        if 2 * step >= STEPS:
+        if 2 * turn >= STEPS:
             mean += weights / math.ceil(STEPS / 2)
     return LogLinear(cases.activities, mean)

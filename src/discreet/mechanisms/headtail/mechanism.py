@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -27,81 +26,75 @@ from discreet.mechanisms.blocks.alphabet import (
     outside_advice,
     projected,
 )
-from discreet.mechanisms.headtail.prediction import head_is_better
+from discreet.mechanisms.headtail.prediction import way
+from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD, head_noise, spending
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.mechanisms.parameters import ParameterError, below_one, parameter
 from discreet.privacy.guarantee import Budget
-from discreet.privacy.noise import discrete_laplace
-from discreet.privacy.partition import LARGEST_EPSILON, select
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.reserved import ReservedSelection
-from discreet.privacy.steps import Laplace, Proved, Sequential, Statement, Step
+from discreet.privacy.steps import Gaussian, Selecting, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
-LOOK, LEAST_LOOK, MOST_LOOK = 0.04, 0.01, 0.065
-"""Share of epsilon for the first look: how much of the log a head would cover; and what it is worth
-at least, up to the last share: with less it says nothing about a thousand cases."""
-
 LEAST_EPSILON, LEAST_DELTA = 1e-5, 1e-100
 """Budgets of a case below which there is nothing but noise."""
-
-RESERVE = 0.6
-"""Part of epsilon that the cases keep which the head does not show."""
-
-HEAD_DELTA = 0.95
-"""Part of delta for the head; the rest is for n-grams, should the head be empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadTail(Mechanism[Variants]):
     """Frequent variants as they are, sequences that stand for the rest, and a vote on both.
 
-    1. *Look.* With t half the threshold of the selection, a public number: the noisy sums over
-       the variants of max(0, n − t) and of min(n, t).
-    2. *Head.* Unless n-grams alone are expected to come closer (`prediction.py`, which reads the
-       look only): variants by partition selection with a reserve (`privacy/reserved.py`).
-    3. *Candidates.* With a head: the noisy number of hidden cases, and recombinations of the head
-       within the model that it makes. Without one, or if it is empty: noisy lengths, activities
-       and n-grams of the cases, and samples of the chain they make; or, where longer n-grams
-       would drown in noise, samples of a log-linear model (`loglinear.py`).
+    1. *Coverage probe.* With t half the threshold of the selection, a public number: the noisy
+       sums over the variants of max(0, n − t) and of min(n, t).
+    2. *Head.* Unless the probe says that it would cover too little (`prediction.py`): variants by
+       partition selection with a reserve (`privacy/reserved.py`).
+    3. *Candidates.* Recombinations of the head; and samples of a model of the hidden cases, if
+       these stand out from its noise, or if there is no head. Learning takes the noisy number and
+       lengths of the cases, noisy counts of their activities, and noisy n-grams (`ngrams.py`) or
+       noisy gradients of a log-linear model (`loglinear.py`), which is better where longer
+       n-grams would drown in noise.
     4. *Support.* A few hundred central candidates by greedy k-median.
-    5. *Votes.* Every hidden case votes for the nearest element of head and support; the noisy
-       votes are brought to nonnegative numbers of the right sum.
-    6. *Tidying.* Sequences that blur the model which a reader would discover are replaced by the
-       nearest others (`tidy.py`).
+    5. *Nearest votes.* Every hidden case votes for the nearest element of head and support; the
+       noisy votes are brought to nonnegative numbers of the right sum.
+    6. *Model pruning*, only if a clear model is asked for: sequences that blur the model which a
+       reader would discover are replaced by the nearest others (`pruning.py`).
 
-    Neighbours: one case more or less. Proof of (ε, δ).
+    Neighbours: one case more or less. Proof of (ε, δ); `spending.py` has the steps.
 
-    Look. A case raises one of the two sums by one (the first if its variant had t cases or
+    Probe. A case raises one of the two sums by one (the first if its variant had t cases or
     more), so with discrete Laplace noise of scale 1/ε₀ they are ε₀-DP. The rest must be
-    (ε − ε₀, δ)-DP for every value of the look; then basic composition, which is valid
+    (ε − ε₀, δ)-DP for every answer of the probe; then basic composition, which is valid
     adaptively, gives (ε, δ).
 
     Without a head every case is hidden, and the tail below gets (ε₂, δ₂) = (ε − ε₀, δ). With a
-    head, ε₂ = .6(ε − ε₀) and δ₂ = .05δ: `ReservedSelection` proves that a selection at
-    (ε − ε₀, .95δ) followed by any (ε₂, δ₂)-DP reading of the hidden cases, chosen after the head
-    was seen, is (ε − ε₀, δ)-DP, because a case pays for being shown or for being hidden.
+    head, ε₂ is .6 or .85 of ε − ε₀, whichever the probe suggests, and δ₂ = .2δ.
+    `ReservedSelection` proves that a selection at (ε − ε₀, .8δ) followed by any (ε₂, δ₂)-DP
+    reading of the hidden cases, chosen after the head was seen, is (ε − ε₀, δ)-DP, because a case
+    pays for being shown or for being hidden.
 
     Tail, (ε₂, δ₂)-DP on the hidden cases, by basic composition of
-    - the size or the histogram of lengths: a case changes one count by one; discrete Laplace;
-    - the votes, likewise: for a released support the nearest element depends on the case only,
-      ties going to the first;
-    - n-grams, if any. Tables of single activities, pairs, triples and quadruples; a case adds to
-      each a vector whose squared L2 norm is at most B, scaled and rounded down case by case
+    - their number and the histogram of their lengths: a case changes one count by one; discrete
+      Laplace;
+    - the votes, likewise: for a released list the nearest element depends on the case only, ties
+      going to the first;
+    - the model, if one is learned. A case adds to each table (of activities; of pairs, triples and
+      quadruples) a vector whose squared L2 norm is at most B, scaled and rounded down case by case
       (`Contributions`); B is chosen from the noisy lengths. Discrete Gaussian noise of variance
-      B/(2ρᵢ) makes table i ρᵢ-zCDP (Canonne, Kane, Steinke 2020), also if its contexts were
-      chosen by the noisy tables before it; Σρᵢ = ρ converts to (ε′, .8δ′). Without a public
-      alphabet an activity is named if its noisy count passes a threshold.
-      Activities that only one case has pass with probability at most .2δ′ altogether, and given
-      that none does the two outputs are as if they did not exist: .2δ′-approximate zCDP.
-      Activities that are not named are cut out of each case before the next table. In place of
-      the tables behind the first one a log-linear model may be learned, by gradient steps that
-      together are ρᵢ-zCDP for what these tables would cost (`loglinear.py` has the proof).
+      B/(2ρᵢ) makes table i ρᵢ-zCDP (Canonne, Kane, Steinke 2020), also if its contexts were chosen
+      by the noisy tables before it; Σρᵢ = ρ converts to (ε′, .8δ′). In place of the tables behind
+      the first one a log-linear model may be learned, by gradient steps that together are ρᵢ-zCDP
+      for what these tables would cost (`loglinear.py` has the proof). Without a public alphabet
+      an activity is named if the head has it or if its noisy count passes a threshold. Activities
+      that only one case has pass with probability at most .2δ′ altogether, and given that none
+      does the two outputs are as if they did not exist: .2δ′-approximate zCDP. Activities that
+      are not named are cut out of each case before the next table. Of a large log the model reads
+      a random sample: each case is kept or not by a coin of its own, so samples of neighbours,
+      with the same coins, are equal or neighbours.
     With δ = 0 there is no head, the alphabet is public and the tables have Laplace noise with an
-    L1 bound. Choice of mode, candidates, support, sums and tidying read released numbers only.
+    L1 bound. Choices of way and model, candidates, support, sums and pruning read released
+    numbers only.
 
     With a public alphabet every case is first mapped to that alphabet on its own, which keeps
     neighbours neighbours.
@@ -118,6 +111,10 @@ class HeadTail(Mechanism[Variants]):
         below_one,
     )
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+    clear_model: bool = parameter(
+        False,
+        "leave out rare sequences that would blur the model which is discovered from the release",
+    )
 
     def _validate(self) -> None:
         super()._validate()
@@ -146,47 +143,19 @@ class HeadTail(Mechanism[Variants]):
         )
 
     def _spending(self, budget: Budget) -> Step:
-        look = budget.share(self._look_share, 0).epsilon
-        rest = budget.share(1 - self._look_share, 1)
-        jointly = "jointly: a case is shown or hidden, and pays for one of the two"
-        return Sequential(
-            "release",
-            (
-                Laplace("first look", look),
-                Proved("head and tail", rest.epsilon, rest.delta, jointly),
-            ),
-        )
+        return spending(budget)
 
     def _statement(self, asked: Budget) -> Statement:
         status, conditions = (
             ("proved", ()) if self.alphabet is None else alphabet_status(self.alphabet)
         )
         return Statement(
-            "A case is counted once at the first look. Then its variant is shown with a "
+            "A case is counted once by the coverage probe. Then its variant is shown with a "
             "noisy count, or the case is hidden and adds a bounded amount to noisy n-grams or "
             "gradients and one vote; it pays for one of the two only.",
             status=status,
             conditions=conditions,
         )
-
-    @property
-    def _look_share(self) -> float:
-        return max(LOOK, min(LEAST_LOOK / self.case_budget.epsilon, MOST_LOOK))
-
-    @cached_property
-    def _budgets(self) -> tuple[float, Budget]:
-        """What the look costs, and what is left for head and tail."""
-        usable = min(self.case_budget.epsilon, LARGEST_EPSILON)
-        budget = Budget(usable, self.case_budget.delta)
-        look = self._look_share
-        return budget.share(look, 0).epsilon, budget.share(1 - look, 1)
-
-    @cached_property
-    def _selection(self) -> ReservedSelection | None:
-        _, rest = self._budgets
-        if rest.delta == 0:
-            return None
-        return ReservedSelection(rest.epsilon, rest.delta * HEAD_DELTA, rest.epsilon * RESERVE)
 
     def _notes(self) -> tuple[str, ...]:
         return ("some sequences are invented: they stand for cases that were too rare to show",)
@@ -195,29 +164,40 @@ class HeadTail(Mechanism[Variants]):
         """Warnings for the holder of the log; see the base class."""
         return super().advice(log) + outside_advice(log.variants, self.alphabet)
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         cases = log.variants
         if self.alphabet is not None:
             cases = projected(cases, labels_of(self.alphabet, cases))
-        cost, rest = self._budgets
-        high, low = self._look(cases, cost, source)
-        deviation = math.sqrt(2) / cost
-        about = Estimate(high + low, math.sqrt(2) * deviation)
-        tail = Tail(rest, public=self.alphabet is not None)
-        clear = tail.clear_per_case(cases)
-        if self._selection is None or not head_is_better(high, low, cost, rest.epsilon, clear):
-            return tail.release(Variants.empty(cases.activities), cases, about, source)
-        shown, counts = select(self._selection, cases.counts, source)
+        about, chosen = self._probed(cases, rng)
+        tail = Tail(
+            self._spending(self.case_budget), chosen, self.alphabet is not None, self.clear_model
+        )
+        if chosen == NO_HEAD:
+            return tail.release(Variants.empty(cases.activities), cases, about, rng)
+        selecting = self._selecting(chosen)
+        shown, counts = selecting.select(cases.counts, rng)
         head = cases.take(shown, counts)
         hidden = cases.take(np.setdiff1d(np.arange(len(cases)), shown))
-        noise = self._selection.deviation * math.sqrt(len(shown))
+        noise = head_noise(selecting).deviation * math.sqrt(len(shown))
         about = Estimate(about.value - head.cases, math.hypot(about.deviation, noise))
-        tail = Tail(rest.share(RESERVE, 1 - HEAD_DELTA), public=self.alphabet is not None)
-        return tail.release(head, hidden, about, source)
+        return tail.release(head, hidden, about, rng)
 
-    def _look(self, cases: Variants, epsilon: float, source: Randomness) -> tuple[int, int]:
-        """Noisy numbers of cases beyond half the selection's threshold, and up to it."""
-        half = self._selection.threshold // 2 if self._selection else 0
+    def _selecting(self, way: str) -> Selecting:
+        return self.step(f"{way}: head", Selecting)
+
+    def _probed(self, cases: Variants, rng: Randomness) -> tuple[Estimate, str]:
+        """The number of cases, and which way to go.
+
+        By noisy numbers of cases beyond half the selection's threshold, and up to it.
+        """
+        pure = self.delta == 0
+        half = 0 if pure else self._selecting(FEW_HIDDEN).selection.threshold // 2
         beyond = int(np.maximum(cases.counts - half, 0).sum())
-        noise = discrete_laplace(1 / epsilon, 2, source)
-        return beyond + int(noise[0]), cases.cases - beyond + int(noise[1])
+        noise = self.noise("coverage probe")
+        noisy = noise.added(np.array([beyond, cases.cases - beyond]), rng)
+        frequent, rare = noisy.tolist()
+        about = Estimate(frequent + rare, math.sqrt(2) * noise.deviation)
+        if pure:
+            return about, NO_HEAD
+        model = self.step(f"{NO_HEAD}: what follows", Gaussian)
+        return about, way(frequent, rare, noise, float(model.rho))

@@ -1,57 +1,58 @@
-"""Which way will come closer to the log, predicted from two noisy numbers.
-
-The error is the relative edit distance, on average, between a case that is not frequent and what
-stands for it. Post-processing only.
-"""
+"""Which way to go, by the two noisy numbers of the probe. Post-processing only."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.mechanisms.headtail.loglinear import standing_out
+from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
+from discreet.privacy.count_noise import CountNoise
 
-LIKE, UNLIKE = 0.1, 0.4
-"""Recombinations of a head: their error if it covers the whole log, and what is added if it covers
-nothing."""
+LEAST_COVERED = 0.4
+"""Part of the cases that a head must be expected to cover where a model could be learned well."""
 
-LEARNED, GUESSED = 0.07, 0.27
-"""Samples of n-grams: their error without noise, and what noise adds at most."""
+WELL_LEARNED = 4.0
+"""A model is learned well if the cases stand out so much from the noise of its weights; if they
+stand out less, a head is looked for even if it covers less, in proportion."""
 
-HALFWAY = 2.0
-"""How often the average pair exceeds the noise where half of that is added."""
+WORTH_LEARNING = 5.0
+"""A model of the hidden cases is learned beside a head that covers all if they stand out so much;
+beside one that covers less, in proportion."""
 
-WEIGHED = 6.0
-"""What the noise of the votes adds without a head, times cases and epsilon."""
+TYPICAL_LABELS = 20
+"""Activities that a log is expected to have, public or not."""
 
 GRID = np.linspace(0, 1, 101)
 """Parts of the log that a head may cover."""
 
 
-def recombination_error(covered: Floats) -> Floats:
-    """The error of recombinations of a head that covers this part of the log."""
-    return LIKE + UNLIKE * (1 - covered) ** 4
+def expected_coverage(frequent: int, rare: int, noise: CountNoise) -> float:
+    """The part of the cases that are frequent, on average given both noisy numbers.
 
-
-def ngram_error(clear: Floats) -> Floats:
-    """The error of samples of n-grams where the average pair is so many deviations of the noise."""
-    return LEARNED + GUESSED / (1 + clear / HALFWAY)
-
-
-def head_is_better(
-    frequent: int, rare: int, look: float, epsilon: float, clear_per_case: float
-) -> bool:
-    """Whether a head with recombinations is expected to come closer than n-grams.
-
-    `frequent` and `rare` are numbers of cases with discrete Laplace noise of scale 1/look,
-    `epsilon` is what is left to spend. Both errors are means over all parts that the head may
-    cover, each as likely as the noise makes it given the sum; a look that says nothing leaves all
-    equally likely. `clear_per_case` is how much each case that is not frequent makes the average
-    pair stand out.
+    All parts are weighted by how likely the noise makes them given the sum; numbers that say
+    nothing leave them equally likely.
     """
     cases = max(frequent + rare, 1)
     off = np.abs(frequent - GRID * cases)
-    likely = np.exp(-2 * look * (off - off.min()))
-    votes = WEIGHED / (cases * epsilon)
-    with_head = recombination_error(GRID)
-    without = ngram_error((1 - GRID) * cases * clear_per_case) + votes
-    return float((with_head - without) @ likely) <= 0
+    likely = np.exp(-2 * (off - off.min()) / float(noise.size))
+    return float(GRID @ likely / likely.sum())
+
+
+def way(frequent: int, rare: int, noise: CountNoise, rho: float) -> str:
+    """Which way to go after the probe, ρ being what a model may cost.
+
+    No head where it would cover little and a model says more; else a head, with a larger reserve
+    where a model of what it hides will be worth learning.
+    """
+    covered = expected_coverage(frequent, rare, noise)
+    cases = frequent + rare
+    clear = standing_out(TYPICAL_LABELS, cases, rho)
+    if covered < LEAST_COVERED * min(1.0, clear / WELL_LEARNED):
+        return NO_HEAD
+    hidden = standing_out(TYPICAL_LABELS, (1 - covered) * cases, rho)
+    return MANY_HIDDEN if worth_learning(hidden, covered) else FEW_HIDDEN
+
+
+def worth_learning(clear: float, covered: float) -> bool:
+    """Whether hidden cases that stand out so much say more than recombinations of the head."""
+    return clear > WORTH_LEARNING * covered

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import heapq
+import math
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.distances.edits import edit_distances
 from discreet.log.variants import Variants
+from discreet.mechanisms.headtail.nearness import distances
 
-POOL = 2000
+MOST_COMPARED = 2000
 """Candidates that are compared with each other, the most frequent ones."""
 
-FEW = 60
+LEAST_COMPARED = 60
 """Candidates that are compared in any case; three more for each case that they stand for."""
 
-LONG = 30
-"""Of sequences longer than this on average fewer are compared, so that the time stays bounded."""
+LONG_EVENTS = 30
+"""Of sequences of more events on average fewer are compared, so that the time stays bounded."""
 
-CELLS = 300
-"""Elements that a support gains at most."""
+USUAL_CELLS, MOST_CELLS = 400, 1000
+"""Elements that a support gains at most: the first number or, up to the second, as many as there
+are cases to vote times epsilon."""
 
-DROWNED = 0.05
+LEAST_MASS = 0.02
 """A cell is not opened if its predicted votes are below this part of the noise's deviation."""
 
-LEAST = 4
+LEAST_CELLS = 4
 """Cells that are opened whatever the noise."""
 
 
@@ -37,30 +39,32 @@ def central(candidates: Variants, head: Variants, cases: float, deviation: float
     and few are computed anew.
     """
     length = candidates.events / max(candidates.cases, 1)
-    affordable = POOL * min(1.0, LONG / max(length, 1.0))
-    compared = int(min(affordable, FEW + 3 * max(cases, 0.0)))
+    affordable = MOST_COMPARED * min(1.0, LONG_EVENTS / max(length, 1.0))
+    compared = int(min(affordable, LEAST_COMPARED + 3 * max(cases, 0.0)))
     often = np.sort(np.argsort(-candidates.counts, kind="stable")[:compared])
     pool = candidates.take(often)
     weight = (pool.counts * (max(cases, 1.0) / max(pool.cases, 1))).astype(np.float32)
-    apart = edit_distances(pool, pool).astype(np.float32)
+    apart = distances(pool, pool)
     left = np.ones(len(pool), dtype=np.float32)
     if len(head):
-        left = edit_distances(pool, head).min(axis=1).astype(np.float32)
-    return pool.take(np.array(_greedy(apart, weight, left, DROWNED * deviation), dtype=np.int64))
+        left = distances(pool, head).min(axis=1)
+    most = int(min(max(USUAL_CELLS, cases * math.sqrt(2) / deviation), MOST_CELLS))
+    chosen = _greedy(apart, weight, left, most, LEAST_MASS * deviation)
+    return pool.take(np.array(chosen, dtype=np.int64))
 
 
 def _greedy(
     apart: npt.NDArray[np.float32],
     weight: npt.NDArray[np.float32],
     left: npt.NDArray[np.float32],
+    most: int,
     least_mass: float,
 ) -> list[int]:
-    bounds = [
-        (-float(np.maximum(left - row, 0) @ weight), place) for place, row in enumerate(apart)
-    ]
+    gains = np.maximum(left - apart, 0) @ weight
+    bounds = [(-float(gain), place) for place, gain in enumerate(gains)]
     heapq.heapify(bounds)
     chosen: list[int] = []
-    while bounds and len(chosen) < CELLS:
+    while bounds and len(chosen) < most:
         _, place = heapq.heappop(bounds)
         closer = np.maximum(left - apart[place], 0)
         gain = float(closer @ weight)
@@ -68,7 +72,7 @@ def _greedy(
             heapq.heappush(bounds, (-gain, place))
             continue
         mass = float(weight[closer > 0].sum())
-        if gain <= 1e-9 or (len(chosen) >= LEAST and mass < least_mass):
+        if gain <= 1e-9 or (len(chosen) >= LEAST_CELLS and mass < least_mass):
             break
         chosen.append(place)
         left = np.minimum(left, apart[place])

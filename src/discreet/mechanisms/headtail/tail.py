@@ -7,39 +7,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
-from discreet.mechanisms.headtail.candidates import Walker, enough, recombined
-from discreet.mechanisms.headtail.loglinear import MANY, trained, weights_of
-from discreet.mechanisms.headtail.ngrams import (
-    Lengths,
-    NGramNoise,
-    found_activities,
-    learned,
-    standing_out,
-)
+from discreet.mechanisms.headtail.candidates import Walker, enough, mixed, recombined
+from discreet.mechanisms.headtail.lengths import Lengths
+from discreet.mechanisms.headtail.loglinear import learnable, standing_out, trained
+from discreet.mechanisms.headtail.nearness import joined, nearest
+from discreet.mechanisms.headtail.ngrams import learned, reach
+from discreet.mechanisms.headtail.prediction import worth_learning
+from discreet.mechanisms.headtail.pruning import pruned
+from discreet.mechanisms.headtail.spending import NO_HEAD
 from discreet.mechanisms.headtail.support import central
-from discreet.mechanisms.headtail.tidy import tidied
-from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, whole
-from discreet.privacy.guarantee import Budget
-from discreet.privacy.noise import discrete_laplace
+from discreet.mechanisms.headtail.tables import Tables, found_activities, thinned
+from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, weighed, whole
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Gaussian, Step, noise_of
 
-TYPICAL_LABELS, TYPICAL_LENGTH = 20, 10
-"""What is expected of a log as long as nothing is known about it."""
+MOST_VOTED = 1000
+"""Variants of the head that hidden cases may vote for, the most frequent ones: what is rare among
+so many stands for few, and votes take time."""
 
-SIZE = 0.06
-"""Share of epsilon for the number of hidden cases beside a head; the rest is for the votes."""
-
-LENGTHS, LEAST_LENGTHS, MOST_LENGTHS = 0.05, 0.02, 0.2
-"""Share of epsilon for the lengths without a head; and what they are worth at least, up to the last
-share: not to know how long cases are costs more than anything else."""
-
-VOTES = 0.30
-"""Share of epsilon for the votes without a head; the rest is for n-grams."""
-
-ABSENT = 3
-"""So many public activities that the head lacks may be in recombinations."""
+MOST_EVENTS = 1_000_000
+"""Events that a model is learned from; of a larger log, those of a random sample of its cases."""
 
 UNDISCLOSED = "(undisclosed)"
 """The one event of cases of which not a single activity could be found privately."""
@@ -47,107 +38,128 @@ UNDISCLOSED = "(undisclosed)"
 
 @dataclass(frozen=True)
 class Tail:
-    """A release of the hidden cases at `budget`, given a released head.
+    """A release of the hidden cases, given a released head.
 
-    `public` says whether the activities of the cases are a public alphabet.
+    `steps` are what it may spend, `name` the name they begin with. `public` says whether the
+    activities of the cases are a public alphabet, `clear_model` whether the release is pruned.
     """
 
-    budget: Budget
+    steps: Step
+    name: str
     public: bool
+    clear_model: bool
 
     def release(
-        self, head: Variants, hidden: Variants, about: Estimate, source: Randomness
+        self, head: Variants, hidden: Variants, about: Estimate, rng: Randomness
     ) -> Variants:
         """Head and support with the head's counts and the votes of the hidden cases.
 
-        `about` is what is known of the number of hidden cases. Reads `hidden` at a cost of
-        `budget`; the rest is post-processing, its random choices included.
+        `about` is what is known of the number of hidden cases. Reads `hidden` by the steps only;
+        the rest is post-processing, its random choices included.
         """
-        generator = np.random.Generator(np.random.Philox(source.bits(64)))
+        generator = np.random.Generator(np.random.Philox(rng.bits(64)))
+        if self.name == NO_HEAD:
+            candidates, about = self._modelled(head, hidden, about, generator, rng)
+            return self._voted(head, hidden, candidates, about, "votes on a model", rng)
+        counting = self._noise("number of cases")
+        counted = int(counting.added(np.array([hidden.cases]), rng)[0])
+        about = about.combined(Estimate(counted, counting.deviation))
+        covered = head.cases / max(head.cases + about.value, 1.0)
         if len(head):
-            size = self.budget.share(SIZE).epsilon
-            counted = hidden.cases + int(discrete_laplace(1 / size, 1, source)[0])
-            about = about.combined(Estimate(counted, math.sqrt(2) / size))
-            candidates = recombined(self._named(head), enough(about.value), generator)
-            votes = self.budget.share(1 - SIZE).epsilon
-        else:
-            lengths = Lengths.of(hidden, self.budget.share(self._lengths).epsilon, source)
-            about = about.combined(lengths.total)
-            candidates = self._modelled(hidden, about, lengths, generator, source)
-            votes = self.budget.share(VOTES).epsilon
-        return tidied(_voted(head, hidden, candidates, about, votes, source), head)
+            samples = enough(about.value, float(head.lengths.mean()))
+            candidates = recombined(head.trimmed(), samples, generator, self.clear_model)
+            if not self._worth_learning(head, about.value, covered):
+                return self._voted(head, hidden, candidates, about, "votes", rng)
+        modelled, about = self._modelled(head, hidden, about, generator, rng)
+        candidates = mixed(candidates, modelled, covered) if len(head) else modelled
+        return self._voted(head, hidden, candidates, about, "votes on a model", rng)
 
-    def _named(self, head: Variants) -> Variants:
-        """The head with the activities that recombinations may have.
+    def _noise(self, step: str, sensitivity: int = 1) -> CountNoise:
+        return noise_of(self.steps.named(f"{self.name}: {step}"), sensitivity)
 
-        Its own, and the other public ones if they are few: of more most would be wrong guesses.
-        """
-        known = head.trimmed()
-        absent = len(head.activities) - len(known.activities)
-        return head if self.public and absent <= ABSENT else known
-
-    def clear_per_case(self, cases: Variants) -> float:
-        """How many deviations of the noise each case adds to the average pair of activities."""
-        standing = max(standing_out(self._ngrams, TYPICAL_LENGTH))
-        return TYPICAL_LENGTH * standing / (self._labels(cases) + 1) ** 2
-
-    def _labels(self, cases: Variants) -> int:
-        """How many activities there are, as far as that is public."""
-        return len(cases.activities) if self.public else TYPICAL_LABELS
-
-    @property
-    def _lengths(self) -> float:
-        return max(LENGTHS, min(LEAST_LENGTHS / self.budget.epsilon, MOST_LENGTHS))
-
-    @property
-    def _ngrams(self) -> Budget:
-        return self.budget.share(1 - self._lengths - VOTES, 1)
+    def _worth_learning(self, head: Variants, cases: float, covered: float) -> bool:
+        """Whether the hidden cases would say more than recombinations of the head."""
+        following = self.steps.find(f"{self.name}: what follows", Gaussian)
+        labels = len(head.trimmed().activities)
+        clear = standing_out(labels, cases, float(following.rho))
+        return worth_learning(clear, covered)
 
     def _modelled(
         self,
+        head: Variants,
         cases: Variants,
         about: Estimate,
-        lengths: Lengths,
         generator: np.random.Generator,
-        source: Randomness,
-    ) -> Variants:
-        """Samples of a chain of noisy n-grams."""
-        noise = NGramNoise.suited(
-            self._ngrams, self.public, self._labels(cases), about.value, lengths.mean
-        )
-        counts = found_activities(cases, self.public, noise, source)
-        if not counts:
-            return Variants.from_counts([((UNDISCLOSED,), 1)])
-        frequencies = np.array(list(counts.values()))
-        named = projected(cases, tuple(counts))
+        rng: Randomness,
+    ) -> tuple[Variants, Estimate]:
+        """Samples of a model of the hidden cases, and what their lengths say of their number."""
+        lengths = Lengths.of(cases, self._noise("lengths"), rng)
+        about = about.combined(lengths.total)
+        share = min(1.0, MOST_EVENTS / (max(about.value, 1.0) * lengths.mean))
+        size, cases = share * max(about.value, 1.0), thinned(cases, share, rng)
+        tables = Tables.of(self.steps, self.name, lengths.mean)
+        counts = found_activities(cases, self.public, tables, rng)
+        names = tuple(sorted({*counts, *head.trimmed().activities}))
+        if not names:
+            return Variants.from_counts([((UNDISCLOSED,), 1)]), about
+        named = projected(cases, names)
+        reached = reach(tables, len(names), size, lengths.mean)
+        following = tables.following
         chain: Walker
-        if noise.log_linear and weights_of(len(counts)) <= MANY:
-            chain = trained(named, about.value, noise.rho(1), source)
+        if (
+            isinstance(following, Gaussian)
+            and reached < (len(names) + 1) ** 2
+            and learnable(len(names), size, lengths.mean, tables.rho)
+        ):
+            chain = trained(named, size, following, rng)
         else:
-            chain = learned(named, frequencies, about.value, noise, source)
-        return lengths.matched(chain.sample(lengths.longest, enough(about.value), generator))
+            least = tables.naming.deviation
+            often = [max(counts.get(name, 0.0), least) for name in names]
+            chain = learned(named, np.append(often, size), tables, reached, rng)
+        samples = enough(size, lengths.mean)
+        sampled = chain.sample(lengths.longest, samples, generator)
+        return lengths.matched(sampled), about
 
+    def _voted(
+        self,
+        head: Variants,
+        hidden: Variants,
+        candidates: Variants,
+        about: Estimate,
+        step: str,
+        rng: Randomness,
+    ) -> Variants:
+        """Head and central candidates, each with its noisy votes on top of the head's counts."""
+        noise = self._noise(step)
+        chosen = central(candidates, head, about.value, noise.deviation)
+        support, (shown, added) = joined(head, chosen)
+        often = np.argsort(-head.counts, kind="stable")[:MOST_VOTED]
+        open_to_votes = np.union1d(shown[often], added)
+        ballot = support.take(open_to_votes)
+        votes = noisy_votes(hidden, ballot, noise, rng)
+        counted = Estimate(float(votes.sum()), noise.deviation * math.sqrt(len(ballot)))
+        total = max(about.combined(counted).value, 0.0)
+        mass = np.zeros(len(support))
+        mass[shown] = head.counts
+        mass[open_to_votes] += self._weights(votes, candidates, ballot, noise, total)
+        counts = whole(mass)
+        if not counts.any():
+            counts[open_to_votes[int(np.argmax(votes))]] = 1
+        present = np.flatnonzero(counts > 0)
+        release = support.take(present, counts[present]).trimmed()
+        return pruned(release, head) if self.clear_model else release
 
-def _voted(
-    head: Variants,
-    hidden: Variants,
-    candidates: Variants,
-    about: Estimate,
-    epsilon: float,
-    source: Randomness,
-) -> Variants:
-    """Head and central candidates, each with its noisy votes on top of the head's counts."""
-    noise = math.sqrt(2) / epsilon
-    chosen = central(candidates, head, about.value, noise)
-    shown = head.to_dict()
-    support = Variants.from_counts([*shown.items(), *((s, 1) for s, _ in chosen)])
-    votes = noisy_votes(hidden, support, epsilon, source)
-    counted = Estimate(float(votes.sum()), noise * math.sqrt(len(support)))
-    total = about.combined(counted).value
-    mass = onto_simplex(votes.astype(np.float64), total)
-    own = np.array([shown.get(sequence, 0) for sequence, _ in support], dtype=np.float64)
-    counts = whole(mass + own)
-    if not counts.any():
-        counts[int(np.argmax(votes))] = 1
-    present = np.flatnonzero(counts > 0)
-    return support.take(present, counts[present]).trimmed()
+    def _weights(
+        self,
+        votes: Integers,
+        candidates: Variants,
+        ballot: Variants,
+        noise: CountNoise,
+        total: float,
+    ) -> Floats:
+        """Weights of this total for noisy votes; for a clear model without the rarest sequences."""
+        if self.clear_model:
+            return onto_simplex(votes.astype(np.float64), total)
+        near = nearest(candidates, ballot)
+        predicted = np.bincount(near, candidates.counts, len(ballot)).astype(np.float64)
+        return weighed(votes, predicted, float(noise.size), total)

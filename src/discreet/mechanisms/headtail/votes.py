@@ -7,31 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats, Integers
-from discreet.distances.edits import edit_distances
 from discreet.log.variants import Variants
-from discreet.privacy.noise import discrete_laplace
+from discreet.mechanisms.headtail.nearness import nearest
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 
-BLOCK = 4_000_000
-"""Distances held in memory at a time."""
 
-
-def nearest(cases: Variants, support: Variants) -> Integers:
-    """For each variant the nearest element of the support, the first where several are.
-
-    A rule that reads one case and the support only: what a vote may depend on.
-    """
-    rows = max(1, BLOCK // len(support))
-    blocks = [np.arange(a, min(a + rows, len(cases))) for a in range(0, len(cases), rows)]
-    found = [edit_distances(cases.take(block), support).argmin(axis=1) for block in blocks]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
-
-
-def noisy_votes(cases: Variants, support: Variants, epsilon: float, source: Randomness) -> Integers:
-    """The votes with discrete Laplace noise: ε-DP, since a case changes one cell by one."""
+def noisy_votes(cases: Variants, support: Variants, noise: CountNoise, rng: Randomness) -> Integers:
+    """The votes with noise for a sensitivity of 1: a case changes one cell by one."""
     votes = np.zeros(len(support), dtype=np.int64)
     np.add.at(votes, nearest(cases, support), cases.counts)
-    return votes + discrete_laplace(1 / epsilon, len(support), source)
+    return noise.added(votes, rng)
 
 
 @dataclass(frozen=True)
@@ -46,6 +32,50 @@ class Estimate:
         mine, others = self.deviation**-2, other.deviation**-2
         mean = (mine * self.value + others * other.value) / (mine + others)
         return Estimate(mean, (mine + others) ** -0.5)
+
+
+RATIOS = np.concatenate([[0.0], 2.0 ** np.arange(-6, 14.1, 0.4)])
+"""How many times its predicted votes an element may have."""
+
+EVEN = 0.25
+"""Part of the predicted votes that is spread evenly: predictions may be far off."""
+
+MOST_SHIFT = 3.0
+"""Scales of the noise by which an estimate may differ from the noisy votes: ratios are coarse, and
+must not matter where there is hardly any noise."""
+
+ROUNDS = 40
+"""Rounds in which the distribution of the ratios is fitted."""
+
+
+def expected_votes(noisy: Integers, predicted: Floats, scale: float) -> Floats:
+    """The votes that each element has on average, given its noisy ones and what was predicted.
+
+    Empirical Bayes: votes are predictions times ratios, whose distribution over all elements is
+    fitted to the noisy votes (expectation maximisation); the noise is Laplace of this scale.
+    """
+    mean = (1 - EVEN) * predicted + EVEN * predicted.sum() / len(predicted)
+    likely = np.exp(-np.abs(noisy[:, None] - mean[:, None] * RATIOS) / scale) + 1e-30
+    share = np.full(len(RATIOS), 1 / len(RATIOS))
+    for _ in range(ROUNDS):
+        share *= (1 / (likely @ share)) @ likely / len(likely)
+    found = mean * (likely @ (share * RATIOS)) / (likely @ share)
+    near: Floats = np.clip(found, noisy - MOST_SHIFT * scale, noisy + MOST_SHIFT * scale)
+    return np.maximum(near, 0.0)
+
+
+def weighed(noisy: Integers, predicted: Floats, scale: float, total: float) -> Floats:
+    """Weights of this total: the mean of two estimates that err in different ways.
+
+    The nearest point of the simplex trusts the noisy votes alone, empirical Bayes the predicted
+    ones too.
+    """
+    nearest_point = onto_simplex(noisy.astype(np.float64), total)
+    if total <= 0:
+        return nearest_point
+    expected = expected_votes(noisy, predicted * (total / predicted.sum()), scale)
+    mean: Floats = (nearest_point + expected * (total / max(expected.sum(), 1e-9))) / 2
+    return mean
 
 
 def onto_simplex(noisy: Floats, total: float) -> Floats:

@@ -1,4 +1,4 @@
-"""Tidy: leave out sequences that blur the model which a reader would discover.
+"""Model pruning: leave out sequences that blur the model which a reader would discover.
 
 Post-processing only: it reads the release itself, the best picture of the log there is.
 """
@@ -43,7 +43,7 @@ COMMON = 0.3
 TRIALS = 60
 """Choices of sequences that are compared at most."""
 
-LARGE, MANY = 600, 60
+MOST_SEQUENCES, MOST_LABELS = 600, 60
 """Releases of more sequences or of more activities are left as they are: too many comparisons, and
 models that nobody reads."""
 
@@ -114,14 +114,14 @@ class Judge:
         return fits
 
 
-def tidied(release: Variants, head: Variants) -> Variants:
+def pruned(release: Variants, head: Variants) -> Variants:
     """The release without the sequences that cost more in its model than they bring.
 
     First the best of some broad choices: all sequences, those that fit the head's model or
     stricter models of the release, those without rare steps, none but the head's. Then, step by
     step, rarest first, the sequences that take it go or come back, as long as that helps.
     """
-    if not 3 <= len(release) <= LARGE or len(release.activities) > MANY:
+    if not 3 <= len(release) <= MOST_SEQUENCES or len(release.activities) > MOST_LABELS:
         return release
     judge = Judge(release, head)
     real = judge.shown > 0

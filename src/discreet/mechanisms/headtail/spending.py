@@ -1,0 +1,123 @@
+"""What headtail spends: one tree of steps, whose leaves draw all of its noise."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from discreet.privacy.accounting import zcdp_rho
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.partition import LARGEST_EPSILON
+from discreet.privacy.reserved import ReservedSelection
+from discreet.privacy.steps import (
+    Concentrated,
+    Gaussian,
+    Laplace,
+    OneOf,
+    Reserved,
+    Selecting,
+    Sequential,
+    Step,
+)
+
+PROBE, LEAST_PROBE, MOST_PROBE = 0.04, 0.01, 0.065
+"""Share of epsilon for the coverage probe; and what it is worth at least, up to the last share:
+with less it says nothing about a thousand cases."""
+
+NO_HEAD, FEW_HIDDEN, MANY_HIDDEN = "no head", "few hidden", "many hidden"
+"""The ways of a release: a tail of all cases, or of those that a head hides."""
+
+RESERVES = {FEW_HIDDEN: 0.6, MANY_HIDDEN: 0.85}
+"""Part of epsilon that the cases keep which the head does not show."""
+
+HEAD_DELTA = 0.8
+"""Part of delta for the head; the rest is for a model of the hidden cases."""
+
+SIZE = 0.06
+"""Share of a tail's epsilon for the number of hidden cases."""
+
+LENGTHS, LEAST_LENGTHS, MOST_LENGTHS = 0.05, 0.02, 0.2
+"""Share of a tail's epsilon for the lengths of cases; and what they are worth at least, up to the
+last share: not to know how long cases are costs more than anything else."""
+
+VOTES = 0.3
+"""Share of a tail's epsilon for the votes if a model is learned."""
+
+ACTIVITIES = 0.3
+"""Share of a model's budget for the activities."""
+
+UNSEEN_DELTA = 0.2
+"""Part of a model's delta for showing an activity that only one case has."""
+
+_DOWN = 1 - 2.0**-40
+
+
+def probe_share(epsilon: float) -> float:
+    """The share of epsilon for the coverage probe."""
+    return max(PROBE, min(LEAST_PROBE / epsilon, MOST_PROBE))
+
+
+@lru_cache(maxsize=64)
+def spending(budget: Budget) -> Step:
+    """The steps of a release: the probe, then a head and a tail, or a tail of all cases."""
+    budget = Budget(min(budget.epsilon, LARGEST_EPSILON), budget.delta)
+    share = probe_share(budget.epsilon)
+    probe = Laplace("coverage probe", budget.share(share, 0).epsilon)
+    rest = budget.share(1 - share, 1)
+    ways: tuple[Step, ...] = (tail(NO_HEAD, rest, sized=False),)
+    if rest.delta:
+        ways += tuple(with_head(of, rest, reserve) for of, reserve in RESERVES.items())
+    return Sequential("release", (probe, OneOf("ways", ways)))
+
+
+def with_head(of: str, budget: Budget, reserve: float) -> Reserved:
+    """A head, and a tail of what it hides."""
+    kept = budget.epsilon * reserve * _DOWN
+    selection = ReservedSelection(budget.epsilon, budget.delta * HEAD_DELTA * _DOWN, kept)
+    hidden = tail(of, Budget(kept, budget.delta * (1 - HEAD_DELTA) * _DOWN), sized=True)
+    return Reserved(f"{of}: head and tail", Selecting(f"{of}: head", selection), hidden)
+
+
+def head_noise(selecting: Selecting) -> ReservedSelection:
+    """The selection of such a step."""
+    if not isinstance(selecting.selection, ReservedSelection):
+        raise TypeError(f"{selecting.name} reserves nothing")
+    return selecting.selection
+
+
+def tail(of: str, budget: Budget, *, sized: bool) -> Step:
+    """Steps that read the cases of a tail: with a model of them or, beside a head, without."""
+    size = SIZE if sized else 0.0
+    lengths = max(LENGTHS, min(LEAST_LENGTHS / budget.epsilon, MOST_LENGTHS))
+    learning = Sequential(
+        f"{of}: model and votes",
+        (
+            Laplace(f"{of}: lengths", budget.share(lengths).epsilon),
+            model(of, budget.share(1 - size - lengths - VOTES, 1)),
+            Laplace(f"{of}: votes on a model", budget.share(VOTES).epsilon),
+        ),
+    )
+    if not sized:
+        return learning
+    counted = Laplace(f"{of}: number of cases", budget.share(SIZE).epsilon)
+    votes = Laplace(f"{of}: votes", budget.share(1 - SIZE).epsilon)
+    return Sequential(f"{of}: tail", (counted, OneOf(f"{of}: candidates", (learning, votes))))
+
+
+def model(of: str, budget: Budget) -> Step:
+    """The activities, and then tables or gradients of what follows what, with all noise left.
+
+    The tables, or the gradient steps, share the ρ (or ε) of their leaf: what is drawn with the
+    noise of 1/s times the true (squared) sensitivity costs s of it, and the parts add up to 1.
+    """
+    names = f"{of}: activities", f"{of}: what follows"
+    shares = ACTIVITIES, 1 - ACTIVITIES
+    if not budget.delta:
+        parts = zip(names, shares, strict=True)
+        pure = (Laplace(name, budget.epsilon * share * _DOWN) for name, share in parts)
+        return Sequential(f"{of}: model", tuple(pure))
+    unseen = budget.delta * UNSEEN_DELTA * _DOWN
+    delta = budget.delta * (1 - UNSEEN_DELTA) * _DOWN
+    rho = zcdp_rho(budget.epsilon, delta) * _DOWN
+    activities = Gaussian(names[0], rho * shares[0] * _DOWN, unseen)
+    following = Gaussian(names[1], rho * shares[1] * _DOWN)
+    return Concentrated(f"{of}: model", (activities, following), delta)
