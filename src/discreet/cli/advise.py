@@ -19,6 +19,7 @@ from discreet.cli.options import (
     Force,
     Json,
     LogPath,
+    NoLedger,
     given_parameters,
     mechanism_option,
     more_time,
@@ -70,6 +71,7 @@ def advise(
             rich_help_panel="Advice that is covered",
         ),
     ] = None,
+    no_ledger: NoLedger = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -105,7 +107,8 @@ def advise(
     parameters = given_parameters(values)
     covered = ""
     if private is not None:
-        covered = _stand_in(log, private, spend, delta, source, values)
+        booking = {"source": source, "no_ledger": no_ledger, "force": force}
+        covered = _stand_in(log, private, spend, delta, booking, values)
         log, values = private, _reading(private, parameters)
     events = read(log, values)
     with watched("looking at the log") as on_start:
@@ -134,7 +137,12 @@ def advise(
 
 
 def _stand_in(
-    log: Path, target: Path, spend: float, delta: float, source: str | None, values: dict[str, Any]
+    log: Path,
+    target: Path,
+    spend: float,
+    delta: float,
+    booking: dict[str, Any],
+    values: dict[str, Any],
 ) -> str:
     """Release the stand-in, booked like any release; what to say of it."""
     from discreet.cli.release import release
@@ -149,8 +157,8 @@ def _stand_in(
             log,
             target,
             DEFAULT_MECHANISM,
-            source=source,
             purpose="stand-in for advice",
+            **booking,
             **reading,
             **given | {"epsilon": spend, "delta": delta},
         )

@@ -11,10 +11,13 @@ from rich.text import Text
 
 from discreet.cli.console import err, out, print_json, watched
 from discreet.cli.options import (
+    AllowWeak,
     Delta,
     Epsilons,
+    Force,
     Json,
     LogPath,
+    NoLedger,
     given_parameters,
     mechanism_option,
     more_time,
@@ -56,9 +59,10 @@ def compare(
     source: Annotated[
         str | None, typer.Option(help="With --private: the data source to book on.")
     ] = None,
-    purpose: Annotated[
-        str | None, typer.Option(help="With --private: why, for the ledger.")
-    ] = None,
+    purpose: Annotated[str, typer.Option(help="With --private: why, for the ledger.")] = "",
+    no_ledger: NoLedger = False,
+    force: Force = False,
+    allow_weak: AllowWeak = False,
     seconds: Annotated[float, typer.Option(help="About how long all may take together.")] = 60.0,
     as_json: Json = False,
     **values: Any,
@@ -93,6 +97,9 @@ def compare(
             "choice",
             source=source,
             purpose=purpose,
+            no_ledger=no_ledger,
+            force=force,
+            allow_weak=allow_weak,
             as_json=as_json,
             **values | rivals | {"epsilon": budgets[0], "delta": delta},
         )
