@@ -108,6 +108,7 @@ class Release(Generic[A_co]):
     columns: dict[str, str] = field(default_factory=dict)
     """What the file of the log called its columns, where that is not their standard name."""
     classifier: Classifier = "activity"
+    """What counts as an activity in the log."""
 
     def log(self) -> EventLog:
         """The release as an event log: fresh case ids in random order.

@@ -36,7 +36,7 @@ def test_the_page_explains_the_certificate_and_the_ledger(released: Desk) -> Non
     assert external(page) == []
     shown = text_of(page)
     for words in (
-        "Differentially private with ε = 1, δ = 0.0001; proved.",
+        "Strong protection: ε = 1, δ = 0.0001. This is proved.",
         "each person (column “case:person”)",
         "with and without any one person",
         "a factor of 2.718",
@@ -95,3 +95,14 @@ def test_nothing_in_a_certificate_becomes_markup(released: Desk) -> None:
 def test_output_goes_with_html(released: Desk) -> None:
     assert "--html" in released.refused("certificate", "shared.csv", "-o", "p.html")
     assert "no file" in released.refused("certificate", "none.certificate.json", "--html")
+
+
+def test_a_weak_promise_is_called_weak(desk: Desk) -> None:
+    options = ("-m", "travas", "--epsilon", "5", "--delta", "1e-4")
+    desk.run("release", "log.csv", "-o", "shared.csv", *options)
+    desk.run("certificate", "shared.csv", "--html")
+    page = (desk.folder / "shared.csv.html").read_text()
+    shown = text_of(page)
+    assert 'class="warning verdict"' in page
+    assert "Weak protection: ε = 5, δ = 0.0001. This is proved." in shown
+    assert "ε = 5 is weak protection: someone who was undecided may be 99.3% sure" in shown

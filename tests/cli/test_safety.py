@@ -111,7 +111,7 @@ class TestTrouble:
 
     def test_logs_that_are_not_there(self, desk: Desk) -> None:
         said = desk.refused("bench", "--log", "none.csv", "-m", "travas", "-o", "results")
-        assert "not found: none.csv" in said
+        assert "not found in this folder: none.csv" in said
         assert not (desk.folder / "results").exists()
 
     def test_the_plans_are_json_if_asked_for(self, desk: Desk) -> None:

@@ -100,6 +100,8 @@ def test_a_third_party_registers_through_an_entry_point(plugins: Plugins) -> Non
 def test_a_plug_in_that_fails_is_named_and_left_out(plugins: Plugins) -> None:
     plugins.add("quiet", MODULE, "silence = quiet:Silence", "travas = quiet:Silence")
     plugins.add("broken", "import nothing_of_that_name", "broken = broken:Broken")
+    plugins.add("crashing", "raise RuntimeError('no licence')", "crash = crashing:Crash")
+    plugins.add("mute", MODULE.replace("releases nothing", " "), "mute = mute:Silence")
     plugins.add(
         "careless",
         MODULE.replace('summary: ClassVar[str] = "releases nothing"', ""),
@@ -111,6 +113,8 @@ def test_a_plug_in_that_fails_is_named_and_left_out(plugins: Plugins) -> None:
     assert "silence" in listed.stdout
     assert "left out: travas: quiet 1.0 is not asked, since discreet" in said
     assert "left out: broken: broken 1.0 cannot be loaded (ModuleNotFoundError" in said
+    assert "left out: crash: crashing 1.0 cannot be loaded (RuntimeError: no licence)" in said
+    assert "left out: mute: mute 1.0: mute:Silence does not declare summary" in said
     assert "left out: silent: careless 1.0: careless:Silence does not declare summary" in said
     assert "left out: hush: renamed 1.0: renamed:Silence calls itself 'silence'" in said
     assert "left out: none: renamed 1.0: renamed:Variants is not a subclass" in said

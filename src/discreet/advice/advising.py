@@ -8,7 +8,6 @@ choice, for a budget chosen by it depends on the log through that release alone.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of,
 from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, with_default
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.privacy.words import certainty
 from discreet.utility.evaluation import WARNING
 
 if TYPE_CHECKING:
@@ -66,16 +66,11 @@ class Advice:
         return "case" if self.cases_per_individual is None else "person"
 
 
-def surest(epsilon: float) -> float:
-    """How sure somebody who was undecided can be at the end that somebody is in the log."""
-    return 1 / (1 + math.exp(-epsilon))
-
-
 def meaning(epsilon: float, unit: str = "case") -> str:
     """What an epsilon promises, by the doubt that it leaves."""
     return (
         f"someone undecided (50%) whether a certain {unit} is in the log is at most "
-        f"{100 * surest(epsilon):.3g}% sure afterwards"
+        f"{certainty(epsilon)}% sure afterwards"
     )
 
 

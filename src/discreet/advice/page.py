@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from discreet._version import __version__
-from discreet.advice.advising import Advice, surest
+from discreet.advice.advising import Advice
 from discreet.advice.trials import COST, Trial, with_default
 from discreet.drawing.pages import render_page
 from discreet.drawing.plots import box_plot
+from discreet.privacy.words import certainty
 from discreet.utility.evaluation import WARNING
 
 Grid = tuple[list[str], list[list[str]]]
@@ -64,7 +65,7 @@ def budget_table(advice: Advice) -> Grid:
     lines = [
         [
             f"{one.epsilon:g}",
-            f"{100 * surest(one.epsilon):.3g}%",
+            f"{certainty(one.epsilon)}%",
             f"{one.count:,} cases",
             *([_percent(one.cases)] if advice.rarity else []),
         ]

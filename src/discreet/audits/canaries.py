@@ -69,12 +69,12 @@ def audit_one_run(run: Callable[[Booleans], Floats], canaries: int, against: Bud
 
 def _guessed(run: Callable[[Booleans], Floats], canaries: int) -> list[tuple[int, int]]:
     """Toss the coins, run once, guess some of them: how many, and how many rightly."""
-    source = Randomness.system()
-    included = (source.words(canaries) & np.uint64(1)).astype(np.bool_)
+    rng = Randomness.system()
+    included = (rng.words(canaries) & np.uint64(1)).astype(np.bool_)
     scores = np.asarray(run(included), dtype=np.float64)
     if scores.shape != (canaries,):
         raise ParameterError(f"needs one score per canary: {canaries}, not {scores.shape}")
-    ranked = included[np.lexsort([source.permutation(canaries), scores])]
+    ranked = included[np.lexsort([rng.permutation(canaries), scores])]
     guessed = []
     for share in GUESSED:
         each = max(1, int(canaries * share) // 2)

@@ -158,7 +158,7 @@ class Fixed:
 
     artefact: Artefact
 
-    def _draw(self, log: EventLog, source: Randomness) -> Artefact:
+    def _draw(self, log: EventLog, rng: Randomness) -> Artefact:
         return self.artefact
 
 
@@ -181,7 +181,7 @@ def _quiet_selection(selection: Selection) -> Selection:
     return quiet
 
 
-def _zeros(size: int, source: Randomness) -> Integers:
+def _zeros(size: int, rng: Randomness) -> Integers:
     return np.zeros(size, dtype=np.int64)
 
 

@@ -59,17 +59,17 @@ class NoisyCount(Mechanism[Figures]):
         """The noise's distribution: value → probability."""
 
     @abstractmethod
-    def _noise(self, size: int, source: Randomness) -> Integers:
+    def _noise(self, size: int, rng: Randomness) -> Integers:
         """Independent draws of it."""
 
     def _statement(self, asked: Budget) -> Statement:
         return Statement("One case more or less moves the number of cases by one.")
 
-    def _draw(self, log: EventLog, source: Randomness) -> Figures:
-        return next(self._draw_many(log, 1, source))
+    def _draw(self, log: EventLog, rng: Randomness) -> Figures:
+        return next(self._draw_many(log, 1, rng))
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Figures]:
-        noisy = log.cases + self._noise(runs, source)
+    def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[Figures]:
+        noisy = log.cases + self._noise(runs, rng)
         return (Figures({"cases": value}) for value in noisy.tolist())
 
 
@@ -94,8 +94,8 @@ class LaplaceCount(NoisyCount):
     def _spending(self, budget: Budget) -> Step:
         return Laplace(CASES, budget.epsilon)
 
-    def _noise(self, size: int, source: Randomness) -> Integers:
-        return self.noise(CASES).draw(size, source)
+    def _noise(self, size: int, rng: Randomness) -> Integers:
+        return self.noise(CASES).draw(size, rng)
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ class GaussianCount(NoisyCount):
     def _spending(self, budget: Budget) -> Step:
         return ExactGaussian(CASES, budget)
 
-    def _noise(self, size: int, source: Randomness) -> Integers:
-        return self.step(CASES, ExactGaussian).noise().draw(size, source)
+    def _noise(self, size: int, rng: Randomness) -> Integers:
+        return self.step(CASES, ExactGaussian).noise().draw(size, rng)
 
 
 REFERENCE_MECHANISMS: dict[str, type[Mechanism]] = {

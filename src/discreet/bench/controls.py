@@ -41,31 +41,31 @@ ORDERS = 500
 """How many cases a data-free log has."""
 
 
-def _original(log: EventLog, source: Randomness) -> tuple[EventLog, EventLog]:
+def _original(log: EventLog, rng: Randomness) -> tuple[EventLog, EventLog]:
     return log, log
 
 
-def _ceiling(log: EventLog, source: Randomness) -> tuple[EventLog, EventLog]:
-    order = source.permutation(log.cases)
+def _ceiling(log: EventLog, rng: Randomness) -> tuple[EventLog, EventLog]:
+    order = rng.permutation(log.cases)
     half = log.cases // 2
     return log.take_cases(np.sort(order[:half])), log.take_cases(np.sort(order[half:]))
 
 
-def _uniform(log: EventLog, source: Randomness) -> tuple[EventLog, Variants]:
+def _uniform(log: EventLog, rng: Randomness) -> tuple[EventLog, Variants]:
     variants = log.variants
     each, rest = divmod(variants.cases, len(variants))
     counts = np.full(len(variants), each)
-    counts[source.permutation(len(variants))[:rest]] += 1
+    counts[rng.permutation(len(variants))[:rest]] += 1
     return log, variants.take(np.flatnonzero(counts), counts[counts > 0])
 
 
-def _data_free(log: EventLog, source: Randomness) -> tuple[EventLog, Variants]:
+def _data_free(log: EventLog, rng: Randomness) -> tuple[EventLog, Variants]:
     labels = log.activities
-    orders = (tuple(labels[i] for i in source.permutation(len(labels))) for _ in range(ORDERS))
+    orders = (tuple(labels[i] for i in rng.permutation(len(labels))) for _ in range(ORDERS))
     return log, Variants.from_counts((order, 1) for order in orders)
 
 
-def _flower(log: EventLog, source: Randomness) -> tuple[EventLog, Any]:
+def _flower(log: EventLog, rng: Randomness) -> tuple[EventLog, Any]:
     from discreet.models.tree import flower
 
     return log, flower(log.activities)

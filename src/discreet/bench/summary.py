@@ -81,8 +81,8 @@ class Setting:
 
     def cell(self, measure: str) -> str:
         """Mean and standard deviation, for a table."""
-        deviation = self.deviation(measure)
-        return shown(self.mean(measure)) + (f" ± {shown(deviation)}" if deviation else "")
+        mean, deviation = self.mean(measure), self.deviation(measure)
+        return shown(mean) if deviation is None else f"{shown(mean)} ± {shown(deviation)}"
 
     def named(self, axes: Sequence[str]) -> str:
         """The chosen parameters in words."""

@@ -30,10 +30,7 @@ def main() -> None:
 def _completing() -> typer.Typer:
     """The application for a shell that asks how what was typed so far might go on."""
     from discreet.cli.app import build
-    from discreet.errors import DiscreetError
 
     typed = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")
-    try:
-        return build(typed.split()[1:])
-    except DiscreetError:  # a name that is not finished
-        return build()
+    words = typed.split()[1:]
+    return build(words if typed.endswith(" ") else words[:-1])

@@ -19,13 +19,13 @@ from discreet.cli.options import (
     Force,
     Json,
     LogPath,
+    NoLedger,
     given_parameters,
     mechanism_option,
     more_time,
     read,
     with_options,
 )
-from discreet.cli.pages import check_page, write_page
 
 if TYPE_CHECKING:
     from discreet.advice.advising import Advice
@@ -39,7 +39,7 @@ def advise(
     delta: Delta = 1e-6,
     mechanism: Annotated[
         list[str] | None,
-        mechanism_option("Try this beside headtail; may be repeated. Default: all that can run."),
+        mechanism_option("Try this one beside headtail; may be repeated. Default: all that can."),
     ] = None,
     seconds: Annotated[float, typer.Option(help="About how long it may take.", min=1)] = 60.0,
     repetitions: Annotated[
@@ -71,6 +71,7 @@ def advise(
             rich_help_panel="Advice that is covered",
         ),
     ] = None,
+    no_ledger: NoLedger = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -94,16 +95,20 @@ def advise(
     from discreet.advice.advising import EPSILONS
     from discreet.advice.advising import advise as look
     from discreet.advice.page import advice_page
+    from discreet.drawing.pages import write_page
     from discreet.mechanisms.registry import mechanism_class
+    from discreet.releases import check_target, check_unused
 
     for name in mechanism or []:
         mechanism_class(name)
     if output is not None:
-        check_page(output, force=force)
+        check_target(output, (".html", ".htm"))
+        check_unused(output, log, force=force)
     parameters = given_parameters(values)
     covered = ""
     if private is not None:
-        covered = _stand_in(log, private, spend, delta, source, values)
+        booking = {"source": source, "no_ledger": no_ledger, "force": force}
+        covered = _stand_in(log, private, spend, delta, booking, values)
         log, values = private, _reading(private, parameters)
     events = read(log, values)
     with watched("looking at the log") as on_start:
@@ -132,7 +137,12 @@ def advise(
 
 
 def _stand_in(
-    log: Path, target: Path, spend: float, delta: float, source: str | None, values: dict[str, Any]
+    log: Path,
+    target: Path,
+    spend: float,
+    delta: float,
+    booking: dict[str, Any],
+    values: dict[str, Any],
 ) -> str:
     """Release the stand-in, booked like any release; what to say of it."""
     from discreet.cli.release import release
@@ -147,8 +157,8 @@ def _stand_in(
             log,
             target,
             DEFAULT_MECHANISM,
-            source=source,
             purpose="stand-in for advice",
+            **booking,
             **reading,
             **given | {"epsilon": spend, "delta": delta},
         )

@@ -10,7 +10,6 @@ import typer
 
 from discreet.cli.console import out, print_json, show_promise, stage
 from discreet.cli.options import Force, Json
-from discreet.cli.pages import check_page, write_page
 
 MARKS = {"holds": "[green]✓[/green]", "fails": "[red]✗[/red]", "unknown": "[yellow]?[/yellow]"}
 
@@ -44,17 +43,20 @@ def certificate(
     """
     from discreet.mechanisms.parameters import ParameterError
     from discreet.officer.checking import SUFFIX, checked, entry_of
+    from discreet.releases import check_target, check_unused
 
     if output is not None and not html:
         raise ParameterError("--output goes with --html, which writes a page")
     released = file.name.removesuffix(SUFFIX)
     target = output or file.with_name(f"{released}.html")
     if html:
-        check_page(target, force=force)
+        check_target(target, (".html", ".htm"))
+        check_unused(target, file, force=force)
     with stage(f"checking {file.name}"):
         found, findings = checked(file)
     failed = any(finding.outcome == "fails" for finding in findings)
     if html:
+        from discreet.drawing.pages import write_page
         from discreet.officer.page import officer_page
 
         write_page(target, officer_page(found, findings, file=released, entry=entry_of(found)))

@@ -11,10 +11,13 @@ from rich.text import Text
 
 from discreet.cli.console import err, out, print_json, watched
 from discreet.cli.options import (
+    AllowWeak,
     Delta,
     Epsilons,
+    Force,
     Json,
     LogPath,
+    NoLedger,
     given_parameters,
     mechanism_option,
     more_time,
@@ -56,9 +59,10 @@ def compare(
     source: Annotated[
         str | None, typer.Option(help="With --private: the data source to book on.")
     ] = None,
-    purpose: Annotated[
-        str | None, typer.Option(help="With --private: why, for the ledger.")
-    ] = None,
+    purpose: Annotated[str, typer.Option(help="With --private: why, for the ledger.")] = "",
+    no_ledger: NoLedger = False,
+    force: Force = False,
+    allow_weak: AllowWeak = False,
     seconds: Annotated[float, typer.Option(help="About how long all may take together.")] = 60.0,
     as_json: Json = False,
     **values: Any,
@@ -67,8 +71,8 @@ def compare(
 
     Releases the log once with every mechanism and shows what is left of it, beside headtail, the
     one that is taken by default. Mechanisms that need more public inputs than were given say
-    which; parameters of every mechanism may be given, those shown below are the default one's, or
-    with -m those of the mechanisms named. Choosing by this table costs privacy that no
+    which; parameters of every mechanism may be given, those shown below are the default one's,
+    or with -m those of the mechanisms named. Choosing by this table costs privacy that no
     certificate covers; with --private the candidates share the budget, one is chosen by the
     exponential mechanism, and the total is proved. To choose a budget, see `discreet advise`.
 
@@ -93,6 +97,9 @@ def compare(
             "choice",
             source=source,
             purpose=purpose,
+            no_ledger=no_ledger,
+            force=force,
+            allow_weak=allow_weak,
             as_json=as_json,
             **values | rivals | {"epsilon": budgets[0], "delta": delta},
         )

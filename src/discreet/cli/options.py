@@ -116,7 +116,8 @@ class Wanted:
     default: str = DEFAULT_MECHANISM
     """The mechanism whose options are shown if none is named."""
     every: bool = False
-    """Whether options of all mechanisms are taken if none is named; only the default's show."""
+    """Whether options of all mechanisms are taken if none is named (only the default's show), and
+    the default's if others are: it takes part beside them."""
 
 
 def with_options(
@@ -148,7 +149,7 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     if wanted.parameters and function.__name__ in arguments:
         names = _named(arguments, positional="mechanism" in _positional(signature))
         own = {parameter.name for parameter in fresh}
-        fresh += [p for p in _parameter_keywords(wanted, names) if p.name not in own]
+        fresh += [one for one in _parameter_keywords(wanted, names) if one.name not in own]
         offered = {p.name for p in (*fresh, *reading)}
         _check_owners(arguments, offered, names or [wanted.default])
 
@@ -196,7 +197,9 @@ def _parameter_keywords(wanted: Wanted, names: list[str]) -> list[inspect.Parame
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
     shown = names or [wanted.default]
-    taken = mechanism_names() if wanted.every and not names else shown
+    taken = shown
+    if wanted.every:
+        taken = [wanted.default] if names else mechanism_names()
     keywords: dict[str, inspect.Parameter] = {}
     for owner in (*shown, *(name for name in taken if name not in shown)):
         for parameter in mechanism_class(owner).parameters().values():

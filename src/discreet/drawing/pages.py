@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 
@@ -17,3 +18,11 @@ def render_page(package: str, template: str, **values: Any) -> str:
         lstrip_blocks=True,
     )
     return pages.get_template(template).render(**values)
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page, all of it or nothing."""
+    from discreet.log.files import atomic_write
+
+    with atomic_write(path) as stream:
+        stream.write(text.encode())

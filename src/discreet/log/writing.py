@@ -50,8 +50,8 @@ def write_log(
         raise LogError(f"two cases have the identifier {again!r}; give each its own to write them")
     with atomic_write(target) as file:
         if name.endswith(".parquet"):
+            frame = log.frame.rename(file_names(log))
             try:
-                frame = log.frame.rename(file_names(log))
                 frame.write_parquet(file, metadata=_parquet_metadata(of_log))
             except pl.exceptions.PolarsError as error:
                 raise LogError(f"{target} cannot be written: {error}") from None

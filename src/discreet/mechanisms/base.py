@@ -221,15 +221,17 @@ class Mechanism(ABC, Generic[A_co]):
     @classmethod
     def provider(cls) -> dict[str, str]:
         """The package that it comes from, with its version, unless that is this one."""
-        if cls.__module__.startswith("discreet."):
+        home = cls.__module__.partition(".")[0]
+        if home == "discreet":
             return {}
         from importlib.metadata import entry_points
 
-        return {
+        found = {
             entry.dist.name: entry.dist.version
             for entry in entry_points(group=GROUP, name=cls.name)
-            if entry.dist and entry.value.startswith(f"{cls.__module__.partition('.')[0]}")
+            if entry.dist and entry.module.partition(".")[0] == home
         }
+        return found or {cls.__module__: "not installed as a package"}
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log. They read the raw log: never part of a release."""

@@ -72,7 +72,7 @@ def _problem(owner: Any, name: str) -> str | None:
         return "is not a subclass of discreet.Mechanism"
     for declared in DECLARED:
         said = getattr(owner, declared, None)
-        if not (isinstance(said, str) and said):
+        if not (isinstance(said, str) and said.strip()):
             return f"does not declare {declared}: write {declared}: ClassVar[str] = '...'"
     if owner.name != name:
         return f"calls itself {owner.name!r}, but its entry point {name!r}: both must be the same"

@@ -10,15 +10,10 @@ from discreet.certificate import Certificate, Finding
 from discreet.drawing.pages import render_page
 from discreet.officer.checking import Entry
 from discreet.privacy.guarantee import Guarantee, Part
+from discreet.privacy.words import level, vocabulary
+from discreet.privacy.words.levels import strength
 
 MARKS = {"holds": "✓", "fails": "✗", "unknown": "?"}
-
-STATUS = {
-    "proved": "proved: the argument stands in the documentation of the mechanism",
-    "conditional": "proved on conditions: what is listed as public must really be public",
-    "refuted": "refuted: the published claim does not hold",
-    "unproved": "unproved: no proof is known",
-}
 
 LEDGER = {
     "none": "The release was not booked: there was no ledger where it was made. Whether other "
@@ -57,11 +52,14 @@ def _verdict(promise: Guarantee, failed: bool) -> tuple[str, str]:
     """How the page opens: a class of the style, and one sentence."""
     if failed:
         return "bad", "A check failed: do not rely on this certificate before that is cleared up."
+    words = level(promise)
+    shown = f"{words[0].upper()}{words[1:]}"
     if not promise.private:
-        return "bad", "This release is not protected by differential privacy."
-    if promise.status == "conditional":
-        return "warning", f"Differentially private with {promise.holds}, on the conditions below."
-    return "good", f"Differentially private with {promise.holds}; proved."
+        return "bad", f"{shown}."
+    style = {"strong": "good", "moderate": "good", "weak": "warning"}.get(strength(promise), "bad")
+    if style == "good" and promise.status == "conditional":
+        style = "warning"
+    return style, f"{shown}: {promise.holds}. {vocabulary().status[promise.status]}"
 
 
 def _terms(promise: Guarantee) -> list[tuple[str, str]]:
@@ -95,7 +93,7 @@ def _terms(promise: Guarantee) -> list[tuple[str, str]]:
     noise = "the operating system's secure generator, drawn exactly in whole numbers"
     if promise.randomness == "seeded":
         noise = "a seed: whoever knows or guesses it can take the noise out again"
-    return [*found, ("Standing", STATUS[promise.status]), ("Randomness", noise)]
+    return [*found, ("Randomness", noise)]
 
 
 def _protected(promise: Guarantee) -> str:

@@ -66,7 +66,7 @@ def explain(promise: Guarantee, language: str | None = None) -> str:
         lines.append(
             words.example.format(
                 doubt=words.doubt[kind],
-                sure=_certainty(epsilon),
+                sure=certainty(epsilon),
                 barring=words.barring.format(delta=delta) if excepted else "",
             )
         )
@@ -112,7 +112,7 @@ def warnings(
             words.weak_epsilon.format(
                 epsilon=f"{epsilon:.4g}",
                 level=words.levels[strength_of(promise.holds)],
-                sure=_certainty(epsilon),
+                sure=certainty(epsilon),
             )
         )
     if cases and delta * cases > EXPOSED_WARNING:
@@ -129,6 +129,6 @@ def warnings(
     return tuple(found)
 
 
-def _certainty(epsilon: float) -> str:
+def certainty(epsilon: float) -> str:
     """How sure somebody may be who was undecided, in percent."""
     return f"{100 / (1 + math.exp(-epsilon)):.3g}"
