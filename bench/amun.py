@@ -87,9 +87,9 @@ def by_the_book(log: EventLog, dafsa: Dafsa) -> np.ndarray:
 def ours(log: EventLog, dafsa: Dafsa) -> np.ndarray:
     """The same in one pass over a random order of the events."""
     rate = 2 * np.log((1 + ADVANTAGE) / (1 - ADVANTAGE))
-    source = Randomness.system()
-    needed = 1 + geometric(float(rate), dafsa.transitions, source)
-    return oversample(dafsa.transition_of_event(log), log.offsets, needed, source)
+    rng = Randomness.system()
+    needed = 1 + geometric(float(rate), dafsa.transitions, rng)
+    return oversample(dafsa.transition_of_event(log), log.offsets, needed, rng)
 
 
 def seconds(work: Callable[..., object], *arguments: object) -> float:

@@ -42,11 +42,11 @@ def published_table(logs: dict[str, EventLog], runs: int) -> None:
         for advantage in (0.2, 0.3, 0.4):
             ratios, errors, same = [], [], True
             for _ in range(runs):
-                source = Randomness.system()
-                fresh = publish(log, advantage, 0.1, source)
+                rng = Randomness.system()
+                fresh = publish(log, advantage, 0.1, rng)
                 ratios.append(len(fresh.origin) / log.cases)
                 errors.append(time_error(log, fresh))
-                variants = fresh.assemble(log, source).variants
+                variants = fresh.assemble(log, rng).variants
                 same &= variants.to_dict().keys() == log.variants.to_dict().keys()
             print(
                 f"{name:<26}{advantage:>10}{np.mean(ratios):>20.3f}{np.mean(errors):>8.3f}"

@@ -104,15 +104,15 @@ def rounds(name: str, many: int = 3) -> None:
     _ = cases.prefixes  # once per release, not per round
     table = frame(log)
     mine = theirs = 0.0
-    source = Randomness.seeded(1)
+    rng = Randomness.seeded(1)
     with quiet():
         import pm4py
 
     for _ in range(many):
         begin = perf_counter()
-        tree = sampler.tree(cases, counts, source)
+        tree = sampler.tree(cases, counts, rng)
         building = perf_counter() - begin
-        sampler.fitness(cases, tree, source)
+        sampler.fitness(cases, tree, rng)
         mine += perf_counter() - begin
         begin = perf_counter()
         with quiet():
@@ -208,13 +208,13 @@ def measured(tree: Tree, log: EventLog) -> list[float]:
     ]
 
 
-def noise_tree(log: EventLog, epsilon: float, source: Randomness) -> Tree:
+def noise_tree(log: EventLog, epsilon: float, rng: Randomness) -> Tree:
     """A tree made of noise of the same size and nothing else."""
     pairs = pair_noise(graph_steps(Budget(epsilon, 1e-6), (0.65, 0.25, 0.1)), 8)
     size = len(log.activities) + 1
-    noise = pairs.draw(size * size, source).reshape(size, size) / GRID
+    noise = pairs.draw(size * size, rng).reshape(size, size) / GRID
     made = candidates(log.activities, noise, pairs.deviation / GRID)
-    return made[source.below(len(made))]
+    return made[rng.below(len(made))]
 
 
 def line(title: str) -> list[tuple[float | None, str, str]]:
@@ -235,8 +235,8 @@ def line(title: str) -> list[tuple[float | None, str, str]]:
             mechanism = DPIM(epsilon=epsilon, alphabet=log.activities, **parameters)
             trees = [mechanism.release(log).artefact.tree for _ in range(RUNS)]
             rows.append((epsilon, variant, cells([measured(t, log) for t in trees if t], RUNS)))
-        source = Randomness.system()
-        chance = [noise_tree(log, epsilon, source) for _ in range(RUNS)]
+        rng = Randomness.system()
+        chance = [noise_tree(log, epsilon, rng) for _ in range(RUNS)]
         rows.append((epsilon, CONTROL, cells([measured(t, log) for t in chance], RUNS)))
         print(f"{title}: ε = {epsilon:g} done", file=sys.stderr, flush=True)
     rows.append((WITHOUT_NOISE, "Inductive Miner", rows[0][2]))

@@ -51,8 +51,8 @@ class Denoiser(nn.Module):
 
 def ours(counts: np.ndarray, width: int, rate: Fraction) -> Callable[[], None]:
     """One epoch by our steps: exact sums, discrete noise from the operating system."""
-    source = Randomness.system()
-    weights = fresh_weights(layer_sizes(len(counts), width), source)
+    rng = Randomness.system()
+    weights = fresh_weights(layer_sizes(len(counts), width), rng)
 
     def epoch() -> None:
         steps = PrivateSteps(
@@ -61,9 +61,9 @@ def ours(counts: np.ndarray, width: int, rate: Fraction) -> Callable[[], None]:
             clip=1.0,
             expected_cases=float(counts.sum() * rate),
             optimiser=partial(torch.optim.Adam, lr=0.005),
-            source=source,
+            rng=rng,
         )
-        for _ in published_steps(steps, counts, 1, source):
+        for _ in published_steps(steps, counts, 1, rng):
             pass
 
     return epoch

@@ -124,9 +124,9 @@ class Release(Generic[A_co]):
             return laid_out(artefact, self.columns, self.classifier)
         if not isinstance(artefact, Variants):
             raise TypeError(f"a {artefact.kind} is not a log; write it or use .artefact")
-        source = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
+        rng = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
         cases = artefact.cases
-        log = expand(artefact, source.permutation(cases), fresh_names(cases, source))
+        log = expand(artefact, rng.permutation(cases), fresh_names(cases, rng))
         return laid_out(log, self.columns, self.classifier)
 
     def to_polars(self) -> pl.DataFrame:
@@ -225,10 +225,10 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def fresh_names(count: int, source: Randomness) -> list[str]:
+def fresh_names(count: int, rng: Randomness) -> list[str]:
     """Random distinct names."""
     while True:
-        text = source.words(count).tobytes().hex()
+        text = rng.words(count).tobytes().hex()
         names = [text[i : i + 16] for i in range(0, len(text), 16)]
         if len(set(names)) == count:
             return names

@@ -34,8 +34,8 @@ class HalfScale(LaplaceCount):
 
     name: ClassVar[str] = "half scale"
 
-    def _noise(self, size: int, source: Randomness) -> Integers:
-        return discrete_laplace(1 / Fraction(2 * self.epsilon), size, source)
+    def _noise(self, size: int, rng: Randomness) -> Integers:
+        return discrete_laplace(1 / Fraction(2 * self.epsilon), size, rng)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Truncating(LaplaceCount):
 
     name: ClassVar[str] = "int()"
 
-    def _noise(self, size: int, source: Randomness) -> Integers:
+    def _noise(self, size: int, rng: Randomness) -> Integers:
         floats = np.random.default_rng().laplace(scale=1 / self.epsilon, size=size)
         return floats.astype(np.int64)
 
@@ -55,10 +55,10 @@ class Redrawing(LaplaceCount):
 
     name: ClassVar[str] = "redrawn"
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Figures]:
-        noisy = log.cases + self._noise(runs, source)
+    def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[Figures]:
+        noisy = log.cases + self._noise(runs, rng)
         while (again := np.flatnonzero(noisy <= 0)).size:
-            noisy[again] = log.cases + self._noise(again.size, source)
+            noisy[again] = log.cases + self._noise(again.size, rng)
         return (Figures({"cases": value}) for value in noisy.tolist())
 
 
@@ -77,15 +77,15 @@ class EpsilonPerLevel(Mechanism):
     def _statement(self, asked: Budget) -> Statement:
         return Statement("(it does not)")
 
-    def _draw(self, log: EventLog, source: Randomness) -> Figures:
-        return next(self._draw_many(log, 1, source))
+    def _draw(self, log: EventLog, rng: Randomness) -> Figures:
+        return next(self._draw_many(log, 1, rng))
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Figures]:
+    def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[Figures]:
         paths = ("a", "ab", "abc")
         counts = [
             sum(n for trace, n in log.variants if "".join(trace).startswith(path)) for path in paths
         ]
-        noise = discrete_laplace(1 / Fraction(self.epsilon), runs * len(paths), source)
+        noise = discrete_laplace(1 / Fraction(self.epsilon), runs * len(paths), rng)
         noisy = counts + noise.reshape(runs, len(paths))
         return (Figures(dict(zip(paths, row, strict=True))) for row in noisy.tolist())
 
@@ -96,8 +96,8 @@ class RawSupport(TraVaS):
 
     name: ClassVar[str] = "raw support"
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
-        counts = log.variants.counts + self.selection.noise(len(log.variants), source)
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        counts = log.variants.counts + self.selection.noise(len(log.variants), rng)
         return log.variants.take(np.arange(len(counts)), np.maximum(counts, 1))
 
 
@@ -105,8 +105,8 @@ class RawSupport(TraVaS):
 class ThresholdOffByOne(TruncatedSelection):
     """Shown at ≥ k where the proof says > k: the same as a threshold of k − 1."""
 
-    def noise(self, size: int, source: Randomness) -> Integers:
-        return super().noise(size, source) + 1
+    def noise(self, size: int, rng: Randomness) -> Integers:
+        return super().noise(size, rng) + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ class ConstantSeed(TraVaS):
 
     name: ClassVar[str] = "constant seed"
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         return super()._draw(log, Randomness.seeded(7))
 
 
@@ -147,8 +147,8 @@ class ForgottenTerm(LaplaceCount):
 
     name: ClassVar[str] = "forgotten term"
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Figures]:
-        noisy = log.cases + self._noise(2 * runs, source).reshape(runs, 2)
+    def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[Figures]:
+        noisy = log.cases + self._noise(2 * runs, rng).reshape(runs, 2)
         return (Figures({"cases": one, "starts": other}) for one, other in noisy.tolist())
 
 
@@ -158,10 +158,10 @@ class RefusingEmpty(TraVaS):
 
     name: ClassVar[str] = "refusing"
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         if (log.variants.counts == 1).any():
             raise ValueError("this log has unique cases; choose another mechanism")
-        return super()._draw(log, source)
+        return super()._draw(log, rng)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +189,7 @@ class Autoencoder(Mechanism):
     def _statement(self, asked: Budget) -> Statement:
         return Statement("(if the encoder is fixed)")
 
-    def _draw(self, log: EventLog, source: Randomness) -> Figures:
+    def _draw(self, log: EventLog, rng: Randomness) -> Figures:
         labels = ("a", "b", "c")
         counts = [[float(trace.count(label)) for label in labels] for trace, _ in log.variants]
         bags = np.repeat(counts, log.variants.counts, axis=0)

@@ -101,9 +101,9 @@ def test_same_norms_and_clipped_sums_as_opacus(name: str) -> None:
 @pytest.mark.parametrize("cases", [1, 7, 64, 65])
 def test_a_case_does_the_same_in_company(name: str, cases: int) -> None:
     """The assumption of `clipping`, on our shapes: rows do not change when a case is added."""
-    columns, source = 60, _seeded()
+    columns, rng = 60, _seeded()
     sizes = layer_sizes(columns, 256) if name == "ddpm" else discriminator_sizes(columns)
-    weights = fresh_weights(sizes, source)
+    weights = fresh_weights(sizes, rng)
     rng = torch.Generator().manual_seed(8)
     points = torch.randn(cases + 1, columns, generator=rng)
     times = torch.randint(300, (cases + 1,), generator=rng)

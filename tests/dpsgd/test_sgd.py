@@ -17,7 +17,7 @@ from discreet.privacy.steps import SampledGaussian  # noqa: E402
 
 
 def steps(
-    plan: TrainingPlan, source: Randomness | None = None, clip: float = 1.0, size: int = 3
+    plan: TrainingPlan, rng: Randomness | None = None, clip: float = 1.0, size: int = 3
 ) -> PrivateSteps:
     return PrivateSteps(
         {"map": torch.zeros(size, size + 1)},
@@ -25,7 +25,7 @@ def steps(
         clip=clip,
         expected_cases=10.0,
         optimiser=partial(torch.optim.SGD, lr=1.0),
-        source=source or Randomness.system(),
+        rng=rng or Randomness.system(),
     )
 
 
@@ -115,7 +115,7 @@ def test_a_public_size_must_be_given() -> None:
             clip=1.0,
             expected_cases=0.0,
             optimiser=torch.optim.SGD,
-            source=Randomness.system(),
+            rng=Randomness.system(),
         )
 
 

@@ -37,9 +37,9 @@ def loss_at_least(
     """A lower bound (wrong with probability 2·MISTAKE) on ln P[event | case] / P[event | not]."""
     more: dict[tuple[str, ...], int] = dict(log_.items())
     more[case] = more.get(case, 0) + 1
-    source = Randomness.system()
+    rng = Randomness.system()
     hits = [
-        sum(event(mechanism._draw(Small(counts), source)) for _ in range(runs))  # type: ignore[arg-type]
+        sum(event(mechanism._draw(Small(counts), rng)) for _ in range(runs))  # type: ignore[arg-type]
         for counts in (log_, more)
     ]
     if hits[1] == 0:

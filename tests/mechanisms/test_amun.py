@@ -174,9 +174,9 @@ def test_halving_draws_what_the_enumeration_says() -> None:
     counts = (9, 0, 2, 5)
     exact = outcomes(counts, 0, float(halving.rate), halving.step)
     weeks = np.repeat(np.arange(4), counts)
-    source = Randomness.seeded(1)
+    rng = Randomness.seeded(1)
     runs = 4000
-    kept = sum(len(halving.parts(weeks, source)) == 1 for _ in range(runs))
+    kept = sum(len(halving.parts(weeks, rng)) == 1 for _ in range(runs))
     assert stats.binomtest(kept, runs, exact[()]).pvalue > 1e-7
 
 
@@ -304,8 +304,8 @@ def test_a_column_is_selected_by_one_value_per_case() -> None:
     table = log_of(["a" * 50]).table.with_columns(pl.lit("secret").alias("who"))
     log = EventLog.from_table(table)
     step = Selecting("values of who", OptimalSelection(1.0, 0.05))
-    runs, source = 2000, Randomness.seeded(2)
-    shown = sum(len(Column.learn(log, "who", step, source).values) for _ in range(runs))
+    runs, rng = 2000, Randomness.seeded(2)
+    shown = sum(len(Column.learn(log, "who", step, rng).values) for _ in range(runs))
     chance = float(OptimalSelection(1.0, 0.05).probability(1))
     assert stats.binomtest(shown, runs, chance).pvalue > 1e-7
 

@@ -110,9 +110,9 @@ def test_oversampling_has_the_distribution_of_algorithm_1() -> None:
     assert sum(exact.values()) == 1
     runs = 6000
     transition = dafsa.transition_of_event(log)
-    source = Randomness.seeded(1)
+    rng = Randomness.seeded(1)
     seen = Counter(
-        tuple(oversample(transition, log.offsets, needed, source).tolist()) for _ in range(runs)
+        tuple(oversample(transition, log.offsets, needed, rng).tolist()) for _ in range(runs)
     )
     assert set(seen) <= set(exact)
     common = [copies for copies, chance in exact.items() if chance * runs >= 5]
@@ -211,10 +211,10 @@ def test_real_logs_keep_their_variants_and_no_time_is_copied(name: str, real_log
     log = read_once(located(known, real_logs)[1])
     relative = since_start(log)
     ratios = []
-    source = Randomness.seeded(1)
+    rng = Randomness.seeded(1)
     for advantage in (0.2, 0.3, 0.4):
-        fresh = publish(log, advantage, 0.1, source)
-        new = fresh.assemble(log, source)
+        fresh = publish(log, advantage, 0.1, rng)
+        new = fresh.assemble(log, rng)
         assert variant_set(new) == variant_set(log)
         old = relative[fresh.positions]
         now = fresh.times - np.repeat(fresh.times[fresh.offsets[:-1]], np.diff(fresh.offsets))

@@ -69,13 +69,13 @@ def test_scaling_keeps_the_flow_balanced() -> None:
 
 def test_the_private_bound_is_the_quantile_and_each_case_has_one_bin() -> None:
     sizes = np.arange(1, 101)
-    source = Randomness.system()
+    rng = Randomness.system()
     little, much = CountNoise.laplace(1, 1000), CountNoise.laplace(1, 1)
-    found = private_bound(sizes, np.full(100, 50), 0.9, little, source)
+    found = private_bound(sizes, np.full(100, 50), 0.9, little, rng)
     assert 90 <= found <= 112
-    assert private_bound(np.array([10**9]), np.array([5]), 0.9, little, source) == LARGEST
+    assert private_bound(np.array([10**9]), np.array([5]), 0.9, little, rng) == LARGEST
     nobody = np.zeros(0, int)
-    empty = [private_bound(nobody, nobody, 0.9, much, source) for _ in range(40)]
+    empty = [private_bound(nobody, nobody, 0.9, much, rng) for _ in range(40)]
     assert FALLBACK in empty
     assert list(edges()) == sorted(set(edges()))
 

@@ -211,8 +211,8 @@ class TestRelease:
         """Scores that are remembered from one release to the next change nothing."""
         mechanism = DPIM(epsilon=2, alphabet=tuple("RHMSD"), **parameters)
         log = events(TABLE_1)
-        source = Randomness.seeded(4)
-        single = [mechanism._draw(log, source) for _ in range(12)]
+        rng = Randomness.seeded(4)
+        single = [mechanism._draw(log, rng) for _ in range(12)]
         assert list(mechanism._draw_many(log, 12, Randomness.seeded(4))) == single
 
     @pytest.mark.parametrize("middle", ["bc", "bcd"])
@@ -351,8 +351,8 @@ class TestSampler:
 
     def test_repeated_maximum_chooses_without_replacement(self) -> None:
         counts = np.array([5, 900, 3, 700, 0])
-        source = Randomness.seeded(1)
-        chosen = noisy_max_repeatedly(counts, 2, CountNoise.laplace(1, 10), source)
+        rng = Randomness.seeded(1)
+        chosen = noisy_max_repeatedly(counts, 2, CountNoise.laplace(1, 10), rng)
         assert chosen.tolist() == [1, 3]
 
     def test_siblings_read_the_log_again_and_again_as_published(self) -> None:
@@ -386,10 +386,10 @@ class TestSampler:
             Cases(Variants.from_counts({tuple("ab"): 99, tuple("b" * 200): 1}), LETTERS),
         ]
         sampler = self.sampler(published=published, epsilon=2)
-        source = Randomness.seeded(5)
+        rng = Randomness.seeded(5)
         runs = 200
         high = [
-            sum(sampler.fitness(cases, tree, source) >= 0.85 for _ in range(runs)) for cases in logs
+            sum(sampler.fitness(cases, tree, rng) >= 0.85 for _ in range(runs)) for cases in logs
         ]
         claimed = sampler.round.named(ROUND_FITNESS).spent.epsilon
         found = _least_epsilon(high[0], high[1], runs)

@@ -159,11 +159,11 @@ def test_audit_an_activity_of_one_case_appears_no_more_often_than_delta(
     """One case more with labels of its own: they may appear with probability δ at most."""
     monkeypatch.setattr(candidates, "MOST_SAMPLES", 100)
     log = log_of({("a", "b"): 30, ("a",): 3, ("secret", "a"): 1})
-    source = Randomness.system()
+    rng = Randomness.system()
     delta, runs = 0.05, 250
     for epsilon in (0.5, 3.0):
         mechanism = HeadTail(epsilon=epsilon, delta=delta)
-        drawn = mechanism._draw_many(log, runs, source)
+        drawn = mechanism._draw_many(log, runs, rng)
         leaks = sum("secret" in labels(found) for found in drawn)
         # Chernoff: more than this has probability below 1e-6 if the rate is δ.
         assert leaks < delta * runs + np.sqrt(3 * delta * runs * np.log(1e6))

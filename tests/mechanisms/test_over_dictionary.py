@@ -242,15 +242,15 @@ class Stopping(Watch):
 def test_a_stopped_training_goes_on_to_the_planned_steps(
     kind: type[OverDictionary], fidelity: str, after: int
 ) -> None:
-    log, source = some_log(ab=60, abc=40, b=30), Randomness.system()
+    log, rng = some_log(ab=60, abc=40, b=30), Randomness.system()
     mechanism = quick(kind, fidelity=fidelity, epsilon=5.0)
     watch = Stopping(after)
     try:
-        mechanism._train(log, source, watch)
+        mechanism._train(log, rng, watch)
     except KeyboardInterrupt:
         assert watch.state is not None
         json.dumps(watch.state.facts)
-        model = mechanism._train(log, source, watch)
+        model = mechanism._train(log, rng, watch)
         mechanism._check_model(model)
     for name, plan in mechanism.plans.items():
         if name != SIZE:

@@ -64,9 +64,9 @@ def test_a_balanced_graph_stays_as_it_is() -> None:
 def test_steps_are_drawn_in_proportion_to_their_counts() -> None:
     # ⊤ → a (1), a → b (3), a → c (1), b → ⊥ (1), c → ⊥ (1): one trace
     follows = graph([[0, 3, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 0]])
-    source = Randomness.system()
+    rng = Randomness.system()
     runs = 2000
-    found = Counter(next(iter(walk_out(follows, source)))[0] for _ in range(runs))
+    found = Counter(next(iter(walk_out(follows, rng)))[0] for _ in range(runs))
     assert set(found) == {("a", "b"), ("a", "c")}
     assert abs(found[("a", "c")] / runs - 0.25) < 6.5 * np.sqrt(0.25 * 0.75 / runs)
 

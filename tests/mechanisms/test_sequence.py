@@ -122,9 +122,9 @@ def test_an_activity_of_one_case_is_hardly_ever_named() -> None:
     """A case with many activities of its own, at a chance that can be seen."""
     finding = Finding(counting(3.0), chance=0.2, most=1000)
     alone = Variants.from_counts({tuple(f"{i:03d}" for i in range(3 * PER_CASE)): 1})
-    source = Randomness.system()
+    rng = Randomness.system()
     runs = 1500
-    named = [finding.of(alone, source) for _ in range(runs)]
+    named = [finding.of(alone, rng) for _ in range(runs)]
     assert binom.sf(sum(map(bool, named)) - 1, runs, finding.chance) > 1e-7
     assert all(int(label) < PER_CASE for labels in named for label in labels)
     assert any(named), "the threshold is far too high"
@@ -132,9 +132,9 @@ def test_an_activity_of_one_case_is_hardly_ever_named() -> None:
 
 def test_frequent_activities_are_found_and_the_most_frequent_first() -> None:
     log = Variants.from_counts({("a", "b"): 5000, ("a", "c"): 3000, ("d",): 3})
-    source = Randomness.system()
-    assert Finding(counting(2.0), 1e-9, 10).of(log, source) == ("a", "b", "c")
-    assert Finding(counting(2.0), 1e-9, 2).of(log, source) == ("a", "b")
+    rng = Randomness.system()
+    assert Finding(counting(2.0), 1e-9, 10).of(log, rng) == ("a", "b", "c")
+    assert Finding(counting(2.0), 1e-9, 2).of(log, rng) == ("a", "b")
 
 
 def test_each_case_is_read_on_its_own() -> None:

@@ -133,10 +133,10 @@ def test_published_utravas_is_refuted_by_its_counterexample() -> None:
     published = UTraVaS(epsilon=1, delta=0.01, runs=8, fidelity="published")
     assert published.guarantee().status == "refuted"
     assert published.guarantee().holds is None
-    source = Randomness.seeded(1)
+    rng = Randomness.seeded(1)
     runs = 400
     shown = [
-        sum(len(sequence) > 1 for sequence, _ in published._draw(log, source)) for _ in range(runs)
+        sum(len(sequence) > 1 for sequence, _ in published._draw(log, rng)) for _ in range(runs)
     ]
     # Shown variants of one run are dependent, the runs are not.
     rates = np.array(shown) / 12

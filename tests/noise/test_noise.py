@@ -214,8 +214,8 @@ def test_categorical_is_the_inverse_of_its_distribution(
         uniform = Fraction(first << 64 | more, 2**128)
         shares = [Fraction(part, total) for part in accumulate(weights)]
         expected = sum(share <= uniform for share in shares)
-        source = Scripted(first, more, 0, 0, 0, 0, 0)
-        assert table.draw(1, source).tolist() == [expected]
+        rng = Scripted(first, more, 0, 0, 0, 0, 0)
+        assert table.draw(1, rng).tolist() == [expected]
 
 
 # words that fall between the bounds of a threshold
@@ -227,14 +227,14 @@ def test_an_undecided_word_is_extended_until_decided() -> None:
     assert table.draw(2, Scripted(third - 1, third + 1)).tolist() == [0, 1]
     assert table.draw(1, Scripted(third, 0)).tolist() == [0]
     assert table.draw(1, Scripted(third, LAST)).tolist() == [1]
-    source = Scripted(third, third, third, third + 1, 77)
-    assert table.draw(1, source).tolist() == [1]
-    assert source.queue == [77]
+    rng = Scripted(third, third, third, third + 1, 77)
+    assert table.draw(1, rng).tolist() == [1]
+    assert rng.queue == [77]
 
 
 def test_a_dyadic_threshold_is_decided_at_once() -> None:
-    source = Scripted(2**63 - 1, 2**63)
-    assert Categorical([3, 3]).draw(2, source).tolist() == [0, 1]
+    rng = Scripted(2**63 - 1, 2**63)
+    assert Categorical([3, 3]).draw(2, rng).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 10), 1, 200])
@@ -412,12 +412,12 @@ def test_draws_agree_with_opendp(distribution: str, scale: float) -> None:
     space = dp.vector_domain(dp.atom_domain(T=int))
     if distribution == "laplace":
         other = dp.m.make_laplace(space, dp.l1_distance(T=int), scale=scale)
-        draw = partial(discrete_laplace, size=size, source=SYSTEM)
+        draw = partial(discrete_laplace, size=size, rng=SYSTEM)
         wrong = draw(scale * 1.1)
         ours = draw(scale)
     else:
         other = dp.m.make_gaussian(space, dp.l2_distance(T=float), scale=scale)
-        draw = partial(discrete_gaussian, size=size, source=SYSTEM)
+        draw = partial(discrete_gaussian, size=size, rng=SYSTEM)
         wrong = draw((scale * 1.1) ** 2)
         ours = draw(scale**2)
     theirs = np.array(other([0] * size))
@@ -470,8 +470,8 @@ def test_scales_must_be_positive(bad: Rational) -> None:
         discrete_laplace,
         discrete_gaussian,
         geometric,
-        lambda x, size, source: truncated_laplace(x, 3, size, source),
-        lambda x, size, source: outlasts(x, np.zeros(size, np.int64), source),
+        lambda x, size, rng: truncated_laplace(x, 3, size, rng),
+        lambda x, size, rng: outlasts(x, np.zeros(size, np.int64), rng),
     ):
         with pytest.raises(ValueError, match="must be positive"):
             draw(bad, 1, SYSTEM)

@@ -45,13 +45,13 @@ def test_every_bit_is_fair() -> None:
 
 
 def test_bits_and_below_stay_in_range() -> None:
-    source = Randomness.system()
-    assert source.bits(0) == 0
-    assert {source.bits(1) for _ in range(99)} == {0, 1}
-    assert max(source.bits(200) for _ in range(99)).bit_length() > 150
-    assert source.below(1) == 0
-    assert {source.below(3) for _ in range(199)} == {0, 1, 2}
-    assert all(source.below(10**40) < 10**40 for _ in range(99))
+    rng = Randomness.system()
+    assert rng.bits(0) == 0
+    assert {rng.bits(1) for _ in range(99)} == {0, 1}
+    assert max(rng.bits(200) for _ in range(99)).bit_length() > 150
+    assert rng.below(1) == 0
+    assert {rng.below(3) for _ in range(199)} == {0, 1, 2}
+    assert all(rng.below(10**40) < 10**40 for _ in range(99))
 
 
 @pytest.mark.parametrize("bound", [1, 2, 6, 1000, 2**32, 3 * 2**61, 2**63])
@@ -86,8 +86,8 @@ def test_integers_below_bounds_of_their_own() -> None:
 
 
 def test_permutations_are_uniform() -> None:
-    source = Randomness.system()
-    counts = Counter(tuple(source.permutation(4).tolist()) for _ in range(24_000))
+    rng = Randomness.system()
+    counts = Counter(tuple(rng.permutation(4).tolist()) for _ in range(24_000))
     assert set(counts) == set(permutations(range(4)))
     assert stats.chisquare(list(counts.values())).pvalue > FALSE_ALARM
 
@@ -98,12 +98,12 @@ def test_a_permutation_with_tied_keys_is_drawn_again() -> None:
 
 
 def test_bounds_are_checked() -> None:
-    source = Randomness.system()
+    rng = Randomness.system()
     with pytest.raises(ValueError, match="at least 1"):
-        source.below(0)
+        rng.below(0)
     for bound in (0, 2**63 + 1):
         with pytest.raises(ValueError, match="bound"):
-            source.integers(bound, 1)
+            rng.integers(bound, 1)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
@@ -111,10 +111,10 @@ def test_a_forked_process_draws_its_own_words() -> None:
     script = (
         "import os\n"
         "from discreet.privacy.randomness import Randomness\n"
-        "source = Randomness.system()\n"
-        "source.words(3)\n"
+        "rng = Randomness.system()\n"
+        "rng.words(3)\n"
         "child = os.fork()\n"
-        "os.write(1, source.words(4).tobytes())\n"
+        "os.write(1, rng.words(4).tobytes())\n"
         "child and os.waitpid(child, 0)\n"
     )
     output = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout

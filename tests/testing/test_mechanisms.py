@@ -56,9 +56,9 @@ class Stumbling(TraVaS):
 
     name: ClassVar[str] = "stumbling"
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         _ = 1 / log.cases
-        return super()._draw(log, source)
+        return super()._draw(log, rng)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class Random(TraVaS):
 
     name: ClassVar[str] = "random"
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         return super()._draw(log, Randomness.system())
 
 

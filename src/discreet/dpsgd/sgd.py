@@ -84,25 +84,25 @@ def plain(weights: Mapping[str, Tensor], name: str, inputs: Tensor) -> Tensor:
 
 
 def fresh_weights(
-    sizes: Mapping[str, tuple[int, int]], source: Randomness, dtype: torch.dtype = torch.float32
+    sizes: Mapping[str, tuple[int, int]], rng: Randomness, dtype: torch.dtype = torch.float32
 ) -> Weights:
     """Uniform weights within ±1/√in, as torch's own layers start; reads nothing."""
     return {
-        name: ((uniforms((out, inputs + 1), source) * 2 - 1) / inputs**0.5).to(dtype)
+        name: ((uniforms((out, inputs + 1), rng) * 2 - 1) / inputs**0.5).to(dtype)
         for name, (inputs, out) in sizes.items()
     }
 
 
-def uniforms(shape: tuple[int, ...], source: Randomness) -> Tensor:
+def uniforms(shape: tuple[int, ...], rng: Randomness) -> Tensor:
     """Uniform numbers in (0, 1) for starts and samples; privacy never rests on them."""
     size = int(np.prod(shape))
-    words = source.words(-(-size // 2)).view(np.uint32)[:size]
+    words = rng.words(-(-size // 2)).view(np.uint32)[:size]
     return torch.from_numpy((words + 0.5) / 2**32).reshape(shape)
 
 
-def normals(shape: tuple[int, ...], source: Randomness) -> Tensor:
+def normals(shape: tuple[int, ...], rng: Randomness) -> Tensor:
     """Standard normal numbers for starts and samples; privacy never rests on them."""
-    seed = int(source.words(1)[0] >> np.uint64(1))
+    seed = int(rng.words(1)[0] >> np.uint64(1))
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
@@ -174,7 +174,7 @@ class PrivateSteps(Steps):
         clip: float,
         expected_cases: float,
         optimiser: Optimiser,
-        source: Randomness,
+        rng: Randomness,
     ) -> None:
         if not expected_cases > 0:
             raise ValueError("the expected number of cases in a sample must be positive")
@@ -182,7 +182,7 @@ class PrivateSteps(Steps):
         self.plan = plan = spending.plan
         self.clip = clip
         self._expected = expected_cases
-        self._source = source
+        self._rng = rng
         self.bound = grid_bound(plan.noise_multiplier)
         self.noise = spending.noise(self.bound**2)
         self._size = sum(weight.numel() for weight in weights.values())
@@ -223,7 +223,7 @@ class PrivateSteps(Steps):
         rate = self.plan.sampling_rate
         if rate == 1:
             return np.arange(cases)
-        drawn = self._source.integers(rate.denominator, cases)
+        drawn = self._rng.integers(rate.denominator, cases)
         return np.flatnonzero(drawn < rate.numerator)
 
     def sample_counts(self, counts: Integers) -> Integers:
@@ -295,13 +295,13 @@ class PrivateSteps(Steps):
         return noise
 
     def _draw(self) -> Integers:
-        return self.noise.draw(self._size, self._source)
+        return self.noise.draw(self._size, self._rng)
 
     def _drawn_ahead(self) -> Future[Integers] | None:
         """Much noise is drawn by a thread of its own, while a step's gradients are computed.
 
         Only the operating system can be asked by two threads at once.
         """
-        if not self._source.secure or self._size < MUCH:
+        if not self._rng.secure or self._size < MUCH:
             return None
         return self._worker.submit(self._draw)

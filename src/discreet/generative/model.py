@@ -51,12 +51,12 @@ class TrainedModel:
         """How many cases a log gets by default: a noisy number, or one that was given."""
         return int(self.state.facts["cases"])
 
-    def sample(self, cases: int, source: Randomness) -> Variants:
+    def sample(self, cases: int, rng: Randomness) -> Variants:
         """This number of fresh cases."""
         if not 0 <= cases <= MOST_CASES:
             raise ParameterError(f"cases must be between 0 and {MOST_CASES:,}, not {cases:,}")
         try:
-            return self.mechanism._generate(self.state, cases, source)
+            return self.mechanism._generate(self.state, cases, rng)
         except ImportError:
             require_torch(self.mechanism.name)
             raise
@@ -66,10 +66,10 @@ class TrainedModel:
 
         A seed makes it repeatable and is safe: nothing but the model is read.
         """
-        source = Randomness.system() if seed is None else Randomness.seeded(seed)
+        rng = Randomness.system() if seed is None else Randomness.seeded(seed)
         wanted = self.cases if cases is None else cases
         return Release(
-            artefact=self.sample(wanted, source),
+            artefact=self.sample(wanted, rng),
             guarantee=self.guarantee,
             mechanism=self.mechanism.name,
             parameters=self.mechanism.settings,

@@ -97,22 +97,22 @@ class Training:
 
     def train(self, keeper: Keeper) -> TrainedModel:
         """Train to the end, resuming from what the keeper has."""
-        source = self._source(keeper.checkpoint)
+        rng = self._rng(keeper.checkpoint)
         log = self.log
         if self.mechanism.cases_per_individual is not None:
             kept = keeper.checkpoint.kept
             if kept is None:
-                kept = kept_cases(log, self.mechanism.cases_per_individual, source)
+                kept = kept_cases(log, self.mechanism.cases_per_individual, rng)
                 keeper.checkpoint = replace(keeper.checkpoint, kept=kept)
             log = log.take_cases(kept)
         with keeper.stopping_gently():
-            state = self.mechanism._train(log, source, keeper)
+            state = self.mechanism._train(log, rng, keeper)
         promise = self.mechanism.promise(self.log)
-        if not source.secure:
+        if not rng.secure:
             promise = replace(promise, randomness="seeded")
         return TrainedModel(self.mechanism, promise, state)
 
-    def _source(self, checkpoint: Checkpoint) -> Randomness:
+    def _rng(self, checkpoint: Checkpoint) -> Randomness:
         """Fresh randomness; a seeded run never draws again what it drew before it was stopped."""
         if self.seed is None:
             return Randomness.system()

@@ -12,7 +12,7 @@ import polars as pl
 
 from discreet.log.errors import LogError, option
 from discreet.log.files import opened
-from discreet.log.source import Source, below_header
+from discreet.log.raw import RawTable, below_header
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BOM = b"\xef\xbb\xbf"
@@ -20,7 +20,9 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _SEPARATOR_LINE = re.compile(rb'\A(?:\xef\xbb\xbf)?"?sep=([^\r\n])"?(?=\r?\n)', re.IGNORECASE)
 
 
-def read_delimited(path: Path, delimiter: str | None = None, encoding: str | None = None) -> Source:
+def read_delimited(
+    path: Path, delimiter: str | None = None, encoding: str | None = None
+) -> RawTable:
     """A CSV file, every value as text: identifiers such as 007 stay what they are.
 
     Fields are separated by `delimiter`, else by what Excel's first line `sep=` says, else by what
@@ -50,7 +52,7 @@ def read_delimited(path: Path, delimiter: str | None = None, encoding: str | Non
         table.columns = names
     if separators != (table.width - 1) * (table.height + 1):
         _check_rows(data, mark, path.name)
-    return Source(path.name, table, below_header).without_blanks()
+    return RawTable(path.name, table, below_header).without_blanks()
 
 
 def _as_utf8(data: bytes, encoding: str | None, name: str) -> bytes:

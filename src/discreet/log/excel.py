@@ -6,10 +6,10 @@ from pathlib import Path
 
 from discreet.log.errors import LogError, option
 from discreet.log.files import readable
-from discreet.log.source import Source, below_header
+from discreet.log.raw import RawTable, below_header
 
 
-def read_excel(path: Path, sheet: str | None = None) -> Source:
+def read_excel(path: Path, sheet: str | None = None) -> RawTable:
     """The named sheet, or the only one. Each cell becomes text by itself, not by its column."""
     try:
         import fastexcel
@@ -37,4 +37,4 @@ def read_excel(path: Path, sheet: str | None = None) -> Source:
     except fastexcel.FastExcelError as error:
         reason = str(error).strip().partition("\n")[0]
         raise LogError(f"{path.name} is not a readable Excel file: {reason}") from None
-    return Source(path.name, table, below_header).without_blanks()
+    return RawTable(path.name, table, below_header).without_blanks()

@@ -11,34 +11,34 @@ from uuid import UUID
 import polars as pl
 
 from discreet.log.errors import LogError
-from discreet.log.source import Source, by_row
+from discreet.log.raw import RawTable, by_row
 
 _NAME = "the table"
 
 
-def read_object(source: Any) -> Source:
+def read_object(data: Any) -> RawTable:
     """A frame, an Arrow table or a log of PM4Py, known by their package without importing it."""
-    if isinstance(source, pl.LazyFrame):
-        source = source.collect()
-    if isinstance(source, pl.DataFrame):
-        return Source(_NAME, source, by_row)
-    kind = type(source)
+    if isinstance(data, pl.LazyFrame):
+        data = data.collect()
+    if isinstance(data, pl.DataFrame):
+        return RawTable(_NAME, data, by_row)
+    kind = type(data)
     match (kind.__module__.partition(".")[0], kind.__name__):
         case ("pandas", "DataFrame"):
-            return _from_pandas(source)
+            return _from_pandas(data)
         case ("pyarrow", "Table" | "RecordBatch"):
-            table = pl.from_arrow(source)
+            table = pl.from_arrow(data)
             assert isinstance(table, pl.DataFrame)
-            return Source(_NAME, table, by_row)
+            return RawTable(_NAME, table, by_row)
         case ("pm4py", "EventLog" | "EventStream"):
-            return _from_pm4py(source, grouped=kind.__name__ == "EventLog")
+            return _from_pm4py(data, grouped=kind.__name__ == "EventLog")
     raise LogError(
         f"cannot read a log from {kind.__name__}; give a path, a Polars or pandas frame, an Arrow "
         "table or a log of PM4Py"
     )
 
 
-def _from_pandas(frame: Any) -> Source:
+def _from_pandas(frame: Any) -> RawTable:
     try:
         frame = frame.rename(columns=str)
         texts = [name for name, kind in frame.dtypes.items() if str(kind) == "object"]
@@ -53,10 +53,10 @@ def _from_pandas(frame: Any) -> Source:
         ) from None
     except Exception as error:
         raise LogError(f"the pandas frame cannot be converted: {error}") from None
-    return Source(_NAME, table, by_row)
+    return RawTable(_NAME, table, by_row)
 
 
-def _from_pm4py(log: Any, *, grouped: bool) -> Source:
+def _from_pm4py(log: Any, *, grouped: bool) -> RawTable:
     """The events with the attributes of their trace; as in XES, their keys are not public."""
     events = [_joined(trace, event) for trace in log for event in trace] if grouped else list(log)
     keys = sorted({str(key) for event in events for key in event})
@@ -64,7 +64,7 @@ def _from_pm4py(log: Any, *, grouped: bool) -> Source:
     for key in keys:
         values = [event.get(key) for event in events]
         columns.append(_as_texts(key, values, (value is None for value in values)))
-    return Source("the log", pl.DataFrame(columns), by_row, public_names=False)
+    return RawTable("the log", pl.DataFrame(columns), by_row, public_names=False)
 
 
 def _joined(trace: Any, event: Any) -> dict[str, Any]:

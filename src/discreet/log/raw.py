@@ -9,7 +9,7 @@ import polars as pl
 
 
 @dataclass(frozen=True)
-class Source:
+class RawTable:
     """A table before its columns are given roles; `place` says in words where a row stood.
 
     `public_names` says whether the names of the columns stand in a header or a schema. Where they
@@ -22,14 +22,14 @@ class Source:
     attributes: dict[str, object] = field(default_factory=dict)
     public_names: bool = True
 
-    def only(self, kept: pl.Series) -> Source:
+    def only(self, kept: pl.Series) -> RawTable:
         """The rows that are kept; each is still called by the place where it stood."""
         if kept.all():
             return self
         rows, place = kept.arg_true(), self.place
         return replace(self, table=self.table.filter(kept), place=lambda row: place(rows[row]))
 
-    def without_blanks(self) -> Source:
+    def without_blanks(self) -> RawTable:
         """Without rows that have no value at all."""
         return self.only(self.table.select(pl.any_horizontal(pl.all().is_not_null())).to_series())
 

@@ -18,8 +18,8 @@ from discreet.log.events import ACTIVITY, CASE, TIME, Classifier, EventLog
 from discreet.log.excel import read_excel
 from discreet.log.files import standard_input
 from discreet.log.objects import read_object
+from discreet.log.raw import RawTable
 from discreet.log.shaping import Order, Shape
-from discreet.log.source import Source
 from discreet.log.tables import read_parquet
 from discreet.log.times import check_timezone
 from discreet.log.types import TYPES, Type, declared
@@ -37,7 +37,7 @@ Duplicates = Literal["error", "merge"]
 
 
 def read_log(
-    source: str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | Any,
+    data: str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | Any,
     *,
     case: str | None = None,
     activity: str | None = None,
@@ -121,9 +121,9 @@ def read_log(
     )
     stack = contextlib.ExitStack()
     try:
-        if isinstance(source, str) and source == "-":
-            source = stack.enter_context(standard_input())
-        found = _read(source, delimiter, encoding, sheet, xes)
+        if isinstance(data, str) and data == "-":
+            data = stack.enter_context(standard_input())
+        found = _read(data, delimiter, encoding, sheet, xes)
         if found.table.is_empty():
             if not allow_empty:
                 raise LogError(f"{found.name} has no events; there is nothing to release")
@@ -149,15 +149,15 @@ def read_log(
 
 
 def _read(
-    source: Any,
+    data: Any,
     delimiter: str | None,
     encoding: str | None,
     sheet: str | None,
-    xes: Callable[[Path], Source],
-) -> Source:
-    if not isinstance(source, str | os.PathLike):
-        return read_object(source)
-    path = Path(source)
+    xes: Callable[[Path], RawTable],
+) -> RawTable:
+    if not isinstance(data, str | os.PathLike):
+        return read_object(data)
+    path = Path(data)
     if path.is_dir():
         raise LogError(f"{path} is a folder; name one file in it")
     name = path.name.lower()

@@ -11,7 +11,7 @@ import polars as pl
 from discreet.log.columns import WORDS, choose, existing
 from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, LeftOut
-from discreet.log.source import Source
+from discreet.log.raw import RawTable
 from discreet.log.times import readings, to_instants, why_unread
 from discreet.log.types import Type, typed
 
@@ -48,9 +48,9 @@ class Shape:
     drop_incomplete: bool = False
     case_attributes: tuple[str, ...] = ()
 
-    def of(self, source: Source) -> Shaped:
+    def of(self, raw: RawTable) -> Shaped:
         """The table under XES names, with every required value there."""
-        columns = source.table.columns
+        columns = raw.table.columns
         timed = self.order == "time"
         given = {
             CASE: self.case,
@@ -59,21 +59,21 @@ class Shape:
             LIFECYCLE: self.lifecycle,
         }
         needed = (CASE, ACTIVITY, TIME) if timed else (CASE, ACTIVITY)
-        chosen = choose(columns, given, needed, usual=source.public_names)
+        chosen = choose(columns, given, needed, usual=raw.public_names)
         left_out = LeftOut()
         if self.drop_incomplete:
             required = [chosen[role] for role in needed]
             if self.individual is not None:
                 required.append(existing(columns, self.individual, "individual"))
-            source, left_out = _complete(source, chosen[CASE], required)
+            raw, left_out = _complete(raw, chosen[CASE], required)
         shaped: dict[str, pl.Series] = {}
         for role in (CASE, ACTIVITY, LIFECYCLE):
             if role in chosen:
-                shaped[role] = _as_text(source.table[chosen[role]], WORDS[role])
+                shaped[role] = _as_text(raw.table[chosen[role]], WORDS[role])
         for role in (CASE, ACTIVITY):
-            _check_present(shaped[role], WORDS[role], source)
+            _check_present(shaped[role], WORDS[role], raw)
         if timed:
-            shaped[TIME] = self._times(source, chosen[TIME])
+            shaped[TIME] = self._times(raw, chosen[TIME])
         renamed = {column: role for role, column in chosen.items()}
         types = {existing(columns, name, "types"): kind for name, kind in self.types.items()}
         names = dict(chosen)
@@ -88,7 +88,7 @@ class Shape:
                     if name in (*columns, CASE):
                         raise LogError(f"there is a column {name!r} already; rename one of the two")
                     names[name] = column
-                shaped[name] = self._further(source, column, types.pop(column, None))
+                shaped[name] = self._further(raw, column, types.pop(column, None))
                 renamed[column] = name
         if types:
             raise LogError(f"the column {next(iter(types))!r} has a role; its type is fixed")
@@ -100,18 +100,18 @@ class Shape:
                     f"the column {self.individual!r} cannot be both timestamp and individual"
                 )
             shaped[person] = _as_text(shaped[person], "individual")
-            _check_present(shaped[person], "individual", source)
+            _check_present(shaped[person], "individual", raw)
         table = pl.DataFrame(shaped)
         for column in of_cases:
             _check_constant(table, renamed[column], column)
         return Shaped(table, person, names, left_out)
 
-    def _times(self, source: Source, column: str) -> pl.Series:
-        values = source.table[column]
+    def _times(self, raw: RawTable, column: str) -> pl.Series:
+        values = raw.table[column]
         if values.null_count():
             first = int(values.is_null().arg_max() or 0)
             raise LogError(
-                f"{source.place(first)} has no timestamp ({values.null_count()} of {len(values)} "
+                f"{raw.place(first)} has no timestamp ({values.null_count()} of {len(values)} "
                 "events have none); fill it in, leave such cases out with drop_incomplete=True "
                 f"(--drop-incomplete), or keep the order of the file with {option('order', 'file')}"
             )
@@ -119,12 +119,12 @@ class Shape:
         if instants.null_count():
             row = _telling(values, instants.is_null().arg_true().head(1000).to_list())
             reason = why_unread(str(values[row]), self.timestamp_format)
-            raise LogError(f"{source.place(row)}: {reason}")
+            raise LogError(f"{raw.place(row)}: {reason}")
         return instants
 
-    def _further(self, source: Source, column: str, kind: Type | None) -> pl.Series:
+    def _further(self, raw: RawTable, column: str, kind: Type | None) -> pl.Series:
         """A further column: of the type declared for it, else of that in the schema."""
-        values = source.table[column]
+        values = raw.table[column]
         if kind is None:
             listed = isinstance(values.dtype, pl.Enum | pl.Categorical)
             return values.cast(pl.String) if listed else values
@@ -132,7 +132,7 @@ class Shape:
         if fresh.null_count() > values.null_count():
             first = int((fresh.is_null() & values.is_not_null()).arg_max() or 0)
             raise LogError(
-                f"{source.place(first)}: {str(values[first])[:60]!r} in the column {column!r} is "
+                f"{raw.place(first)}: {str(values[first])[:60]!r} in the column {column!r} is "
                 f"not of the type {kind!r}; mend the value, or declare the column as text"
             )
         return fresh
@@ -148,15 +148,15 @@ def _telling(values: pl.Series, unread: list[int]) -> int:
     return unread[0]
 
 
-def _complete(source: Source, case: str, required: list[str]) -> tuple[Source, LeftOut]:
+def _complete(raw: RawTable, case: str, required: list[str]) -> tuple[RawTable, LeftOut]:
     """Without cases that lack a required value, and events without a case: each judged alone."""
-    table = source.table
+    table = raw.table
     lacks = table.select(pl.any_horizontal(pl.col(required).is_null())).to_series()
     incomplete = table[case].filter(lacks).drop_nulls().unique()
     kept = table[case].is_not_null() & ~table[case].is_in(incomplete.implode())
     if not kept.any():
         raise LogError("every case lacks a required value; nothing is left to read")
-    return source.only(kept), LeftOut(len(incomplete), int((~kept).sum()))
+    return raw.only(kept), LeftOut(len(incomplete), int((~kept).sum()))
 
 
 def _kept_name(column: str, displaced: set[str]) -> str:
@@ -198,11 +198,11 @@ def _check_constant(table: pl.DataFrame, name: str, column: str) -> None:
         )
 
 
-def _check_present(values: pl.Series, word: str, source: Source) -> None:
+def _check_present(values: pl.Series, word: str, raw: RawTable) -> None:
     if values.null_count():
         first = int(values.is_null().arg_max() or 0)
         raise LogError(
-            f"{source.place(first)} has no {word} ({values.null_count()} of {len(values)} events "
+            f"{raw.place(first)} has no {word} ({values.null_count()} of {len(values)} events "
             f"have none); fill it in, or leave such cases out with drop_incomplete=True "
             "(--drop-incomplete)"
         )

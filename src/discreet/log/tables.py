@@ -13,7 +13,7 @@ import polars as pl
 from discreet.log.attributes import as_mapping, from_json
 from discreet.log.errors import LogError
 from discreet.log.files import readable
-from discreet.log.source import Source, by_row
+from discreet.log.raw import RawTable, by_row
 
 PARQUET_KEY = "xes:attributes"
 _REFUSED = 3
@@ -27,7 +27,7 @@ except BaseException as error:
 """
 
 
-def read_parquet(path: Path) -> Source:
+def read_parquet(path: Path) -> RawTable:
     """A Parquet file, with the log attributes that `write_log` puts into its metadata."""
     with readable(path):
         data = path.read_bytes()
@@ -42,7 +42,7 @@ def read_parquet(path: Path) -> Source:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise LogError(f"{path.name} is not a readable Parquet file: {reason}") from None
-    return Source(path.name, table, by_row, _stored(metadata))
+    return RawTable(path.name, table, by_row, _stored(metadata))
 
 
 def metadata_of(path: Path) -> dict[str, str]:

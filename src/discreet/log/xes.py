@@ -7,7 +7,7 @@ from typing import Literal
 
 from discreet.log.errors import LogError
 from discreet.log.files import opened
-from discreet.log.source import Source
+from discreet.log.raw import RawTable
 from discreet.log.xes_content import Content
 from discreet.log.xes_plain import NotPlain, read_plain
 from discreet.log.xes_strict import read_strict
@@ -17,7 +17,7 @@ Engine = Literal["auto", "strict"]
 
 def read_xes(
     path: Path, *, by_trace: bool, merge: bool, unnamed: bool = False, engine: Engine = "auto"
-) -> Source:
+) -> RawTable:
     """The events of an XES file as a table of texts.
 
     Both readers give the same table. Each event declares the types of its own values, so a type
@@ -28,7 +28,7 @@ def read_xes(
     content = _read_plain(path) if engine == "auto" else None
     if content is None:
         content = _read_strict(path)
-    return content.source(by_trace=by_trace, merge=merge, unnamed=unnamed)
+    return content.raw(by_trace=by_trace, merge=merge, unnamed=unnamed)
 
 
 def _read_plain(path: Path) -> Content | None:

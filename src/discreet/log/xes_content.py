@@ -13,7 +13,7 @@ import polars as pl
 from discreet.arrays import Ints
 from discreet.log.attributes import Attribute, as_mapping
 from discreet.log.errors import LogError, option
-from discreet.log.source import Source
+from discreet.log.raw import RawTable
 
 TYPES = frozenset({"string", "date", "int", "float", "boolean", "id"})
 MAX_COLUMNS = 5000
@@ -57,14 +57,14 @@ class Content:
         if len(columns) > MAX_COLUMNS:
             raise LogError(f"{self.file} has more than {MAX_COLUMNS} different attributes")
 
-    def source(self, *, by_trace: bool, merge: bool, unnamed: bool = False) -> Source:
+    def raw(self, *, by_trace: bool, merge: bool, unnamed: bool = False) -> RawTable:
         """The events as a table. With `by_trace`, a trace is a case and has its own name.
 
         A trace without one is an error unless `unnamed`.
         """
         attributes = as_mapping(tuple(self.of_log))
         if self.events == 0:
-            return Source(self.file, pl.DataFrame(), self._place, attributes, public_names=False)
+            return RawTable(self.file, pl.DataFrame(), self._place, attributes, public_names=False)
         trace = np.concatenate(self.trace_of_event)
         if by_trace:
             self._check_names(np.unique(trace), merge=merge, unnamed=unnamed)
@@ -75,7 +75,7 @@ class Content:
             fresh = _column(found, self.events)
             columns[key] = _coalesced(columns[key], fresh) if key in columns else fresh
         table = pl.DataFrame({key: columns[key] for key in sorted(columns)}).rechunk()
-        return Source(self.file, table, self._place, attributes, public_names=False)
+        return RawTable(self.file, table, self._place, attributes, public_names=False)
 
     def _check_names(self, used: Ints, *, merge: bool, unnamed: bool) -> None:
         found = self.of_traces.get("concept:name")
@@ -119,9 +119,9 @@ def _column(found: list[Cells], height: int) -> pl.Series:
     values = pl.concat([cells.texts for cells in found])
     if len(rows) == height and np.array_equal(rows, np.arange(height)):
         return values
-    source = np.full(height, -1, dtype=np.int64)
-    source[rows] = np.arange(len(rows))
-    picks = pl.Series(source)
+    origin = np.full(height, -1, dtype=np.int64)
+    origin[rows] = np.arange(len(rows))
+    picks = pl.Series(origin)
     return values.gather(picks.set(picks < 0, None))
 
 

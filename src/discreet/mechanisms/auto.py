@@ -117,8 +117,8 @@ class Auto(Mechanism[Variants]):
         """Refuse before anything is spent what the chosen mechanism refuses."""
         self.choice[0].check(log)
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
-        return self.choice[0]._draw(log, source)
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        return self.choice[0]._draw(log, rng)
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Variants]:
-        return self.choice[0]._draw_many(log, runs, source)
+    def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[Variants]:
+        return self.choice[0]._draw_many(log, runs, rng)

@@ -199,15 +199,15 @@ class Mechanism(ABC, Generic[A_co]):
 
     def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release[A_co]:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
-        source = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
+        rng = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
         promise = self.promise(log)
         self.check(log)
-        if not source.secure:
+        if not rng.secure:
             promise = replace(promise, randomness="seeded")
         if self.cases_per_individual is not None:
-            log = bound_individuals(log, self.cases_per_individual, source)
+            log = bound_individuals(log, self.cases_per_individual, rng)
         return Release(
-            artefact=self._draw(log, source),
+            artefact=self._draw(log, rng),
             guarantee=promise,
             mechanism=self.name,
             parameters=self.settings,
@@ -264,27 +264,27 @@ class Mechanism(ABC, Generic[A_co]):
         """What is to be said of a release besides its cost, when this much was asked for."""
 
     @abstractmethod
-    def _draw(self, log: EventLog, source: Randomness) -> A_co:
-        """The artefact, with all randomness from `source`."""
+    def _draw(self, log: EventLog, rng: Randomness) -> A_co:
+        """The artefact, with all randomness from `rng`."""
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[A_co]:
+    def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[A_co]:
         """As many independent artefacts of one log, for audits; override where it is cheaper."""
-        return (self._draw(log, source) for _ in range(runs))
+        return (self._draw(log, rng) for _ in range(runs))
 
 
-def bound_individuals(log: EventLog, cases: int, source: Randomness) -> EventLog:
+def bound_individuals(log: EventLog, cases: int, rng: Randomness) -> EventLog:
     """Keep at most `cases` cases of each individual, chosen uniformly at random."""
-    return log.take_cases(kept_cases(log, cases, source))
+    return log.take_cases(kept_cases(log, cases, rng))
 
 
-def kept_cases(log: EventLog, cases: int, source: Randomness) -> Integers:
+def kept_cases(log: EventLog, cases: int, rng: Randomness) -> Integers:
     """Which cases are kept if each individual may have only a few, chosen uniformly at random.
 
     The choice for one individual reads nothing of the others: a random order of all cases,
     then the first few of each individual.
     """
     individual = log.individual_of_case
-    shuffled = source.permutation(len(individual))
+    shuffled = rng.permutation(len(individual))
     by_individual = shuffled[np.argsort(individual[shuffled], kind="stable")]
     sorted_individual = individual[by_individual]
     starts = np.flatnonzero(np.diff(sorted_individual, prepend=-1))

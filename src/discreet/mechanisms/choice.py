@@ -153,11 +153,11 @@ class Choice(Mechanism[Variants]):
         for candidate in self.built_at(self.case_budget):
             candidate.check(log)
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         built = self.built_at(self.case_budget)
-        releases = [_variants(candidate._draw(log, source)) for candidate in built]
+        releases = [_variants(candidate._draw(log, rng)) for candidate in built]
         scores = [closeness(log.variants, release) for release in releases]
-        return releases[chosen(scores, self.step(CHOICE, Choosing), source)]
+        return releases[chosen(scores, self.step(CHOICE, Choosing), rng)]
 
 
 def _within(holds: Budget, share: Budget) -> bool:

@@ -87,7 +87,7 @@ class FollowsMechanism(OverAlphabet[A_co]):
             return (counts,)
         return Laplace(BOUND, budget.share(self.bound_share, 0).epsilon), counts
 
-    def _chosen_bound(self, variants: Variants, counted: Contributions, source: Randomness) -> int:
+    def _chosen_bound(self, variants: Variants, counted: Contributions, rng: Randomness) -> int:
         """The bound on a case's contribution: as given, or chosen privately."""
         norm = self.chosen_norm
         return self.bound or private_bound(
@@ -95,7 +95,7 @@ class FollowsMechanism(OverAlphabet[A_co]):
             variants.counts,
             BOUND_QUANTILE[norm],
             self.noise(BOUND),
-            source,
+            rng,
         )
 
 
@@ -166,19 +166,19 @@ class DFLaplace(FollowsMechanism[Follows]):
             conditions=conditions,
         )
 
-    def _draw(self, log: EventLog, source: Randomness) -> Follows:
+    def _draw(self, log: EventLog, rng: Randomness) -> Follows:
         variants = self._seen(log)
         if self.fidelity == "published":
-            return published_follows(variants, self.case_budget.epsilon, source)
+            return published_follows(variants, self.case_budget.epsilon, rng)
         counted = Contributions.of_follows(variants)
-        bound = self._chosen_bound(variants, counted, source)
-        return next(self._bounded(1, variants, counted, bound, source))
+        bound = self._chosen_bound(variants, counted, rng)
+        return next(self._bounded(1, variants, counted, bound, rng))
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Follows]:
+    def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[Follows]:
         if self.fidelity == "published" or self.bound is None:
-            return (self._draw(log, source) for _ in range(runs))
+            return (self._draw(log, rng) for _ in range(runs))
         variants = self._seen(log)
-        return self._bounded(runs, variants, Contributions.of_follows(variants), self.bound, source)
+        return self._bounded(runs, variants, Contributions.of_follows(variants), self.bound, rng)
 
     def _bounded(
         self,
@@ -186,11 +186,11 @@ class DFLaplace(FollowsMechanism[Follows]):
         variants: Variants,
         counted: Contributions,
         bound: int,
-        source: Randomness,
+        rng: Randomness,
     ) -> Iterator[Follows]:
         """Independent releases with one bound on a case's contribution."""
         noise = self.noise(FOLLOWS, bound)
-        noisy = counted.noisy_runs(runs, variants.counts, bound, self.chosen_norm, noise, source)
+        noisy = counted.noisy_runs(runs, variants.counts, bound, self.chosen_norm, noise, rng)
         least = self.min_count or noise.threshold(counted.size)
         counts = np.rint(noisy).astype(np.int64)
         counts[counts < least] = 0
@@ -205,8 +205,8 @@ def square(activities: tuple[str, ...], counts: Integers) -> Follows:
     return Follows(activities, matrix)
 
 
-def published_follows(variants: Variants, epsilon: float, source: Randomness) -> Follows:
+def published_follows(variants: Variants, epsilon: float, rng: Randomness) -> Follows:
     """Laplace noise of scale 1/ε on every pair, negative counts set to zero."""
     raw = Follows.of_variants(variants).counts.astype(np.int64)
-    noisy = CountNoise.laplace(1, epsilon, FOLLOWS).added(raw, source)
+    noisy = CountNoise.laplace(1, epsilon, FOLLOWS).added(raw, rng)
     return square(variants.activities, np.maximum(noisy, 0))

@@ -101,27 +101,27 @@ class PrefixMechanism(OverAlphabet[Variants]):
             return (tree,)
         return Counting(LENGTHS, budget.share(self.length_share, 0).epsilon), tree
 
-    def _bounded(self, log: EventLog, source: Randomness) -> tuple[Variants, int]:
+    def _bounded(self, log: EventLog, rng: Randomness) -> tuple[Variants, int]:
         """The log seen through the alphabet, and the length of the tree."""
         variants = self._seen(log)
         if self.max_length is not None:
             return variants, self.max_length
         chosen = private_bound(
-            variants.lengths, variants.counts, LENGTH_QUANTILE, self.noise(LENGTHS), source
+            variants.lengths, variants.counts, LENGTH_QUANTILE, self.noise(LENGTHS), rng
         )
         return variants, chosen
 
     def _grown(
-        self, variants: Variants, max_length: int, semantics: Semantics, source: Randomness
+        self, variants: Variants, max_length: int, semantics: Semantics, rng: Randomness
     ) -> Variants:
         """The variants of a strict tree."""
         form = best_form(self.step(TREE, OneOf), max_length, len(variants.activities))
         if isinstance(form, Sequential):
             splits, leaves = self.step(SPLITS, Counting), self.step(LEAVES, Counting)
-            tree = grow_privtree(variants, max_length, splits, leaves, semantics, source)
+            tree = grow_privtree(variants, max_length, splits, leaves, semantics, rng)
         else:
             noise = noise_of(form, max_length)
-            tree = grow_by_levels(variants, max_length, noise, semantics, source)
+            tree = grow_by_levels(variants, max_length, noise, semantics, rng)
         return tree.variants(tree.settled(max_length))
 
     @classmethod
@@ -220,15 +220,15 @@ class Laplace(PrefixMechanism):
             conditions=conditions,
         )
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
-        variants, max_length = self._bounded(log, source)
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        variants, max_length = self._bounded(log, rng)
         if not variants.activities:
             return Variants.empty()
         if self.fidelity == "strict":
             semantics = Plain(self.min_count)
-            return self._grown(variants, max_length, semantics, source)
+            return self._grown(variants, max_length, semantics, rng)
         least = self.min_count or starting_min_count(self.case_budget.epsilon)
-        return published_tree(variants, self._level_noise(), least, source)
+        return published_tree(variants, self._level_noise(), least, rng)
 
     def _level_noise(self) -> list[CountNoise]:
         return [self.noise(level(i)) for i in range(1, (self.max_length or 1) + 1)]
@@ -250,13 +250,13 @@ def published_levels(levels: int, epsilon: float) -> Sequential:
 
 
 def published_tree(
-    variants: Variants, levels: list[CountNoise], min_count: int, source: Randomness
+    variants: Variants, levels: list[CountNoise], min_count: int, rng: Randomness
 ) -> Variants:
     """The query as its authors run it: ends and the last level are never pruned."""
     tree = NoisyPrefixTree(variants)
     while tree.depth < len(levels) and len(tree.open):
         refuse_explosion(tree)
-        noisy = levels[tree.depth].added(tree.raw_counts(), source)
+        noisy = levels[tree.depth].added(tree.raw_counts(), rng)
         published_step(tree, noisy, np.full(len(noisy), min_count), len(levels))
     return published_variants(tree, len(levels))
 

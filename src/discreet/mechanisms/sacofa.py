@@ -214,16 +214,16 @@ class SaCoFa(PrefixMechanism):
             claimed=claimed,
         )
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
-        variants, max_length = self._bounded(log, source)
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        variants, max_length = self._bounded(log, rng)
         if not variants.activities:
             return Variants.empty()
         if self.fidelity == "published":
-            return self._published(variants, max_length, source)
+            return self._published(variants, max_length, rng)
         if isinstance(self.rules, tuple):
             rules = Rules.of_rows(self.rules, variants.activities)
         else:
-            rules = learned_rules(variants, self.max_distinct, self.step(RULES, OneOf), source)
+            rules = learned_rules(variants, self.max_distinct, self.step(RULES, OneOf), rng)
         nudge = Nudge(
             rules,
             self.case_budget.epsilon,
@@ -232,9 +232,9 @@ class SaCoFa(PrefixMechanism):
             self.min_count,
             self.min_count_harmful,
         )
-        return self._grown(variants, max_length, nudge, source)
+        return self._grown(variants, max_length, nudge, rng)
 
-    def _published(self, variants: Variants, max_length: int, source: Randomness) -> Variants:
+    def _published(self, variants: Variants, max_length: int, rng: Randomness) -> Variants:
         if isinstance(self.rules, tuple):
             rules = Rules.of_rows(self.rules, variants.activities)
         else:
@@ -256,8 +256,8 @@ class SaCoFa(PrefixMechanism):
         tree = NoisyPrefixTree(variants)
         while tree.depth < max_length and len(tree.open):
             refuse_explosion(tree)
-            verdicts = nudge.verdicts(tree, source)
-            noisy = noises[tree.depth].added(tree.raw_counts(), source)
+            verdicts = nudge.verdicts(tree, rng)
+            noisy = noises[tree.depth].added(tree.raw_counts(), rng)
             noisy[verdicts == DROPPED] = 0
             chosen = published_step(tree, noisy, thresholds[verdicts], max_length)
             nudge.follow(*np.divmod(chosen[tree.open], tree.symbols))

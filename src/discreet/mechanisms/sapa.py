@@ -118,53 +118,53 @@ class SaPa(FollowsMechanism[Variants]):
             conditions=conditions,
         )
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         variants = self._seen(log)
         strict = self.fidelity == "strict"
-        follows = (self._follows if strict else self._published_follows)(variants, source)
+        follows = (self._follows if strict else self._published_follows)(variants, rng)
         if self.playout == "balanced" or (self.playout == "auto" and strict):
             follows = balanced(follows)
-        return walk_out(follows, source)
+        return walk_out(follows, rng)
 
-    def _follows(self, variants: Variants, source: Randomness) -> Follows:
+    def _follows(self, variants: Variants, rng: Randomness) -> Follows:
         counted = Contributions.of_follows(variants)
-        bound = self._chosen_bound(variants, counted, source)
+        bound = self._chosen_bound(variants, counted, rng)
         noise = self.noise(FOLLOWS, bound)
         noisy = np.rint(
-            counted.noisy_counts(variants.counts, bound, self.chosen_norm, noise, source)
+            counted.noisy_counts(variants.counts, bound, self.chosen_norm, noise, rng)
         ).astype(np.int64)
         if self.max_distance > 1:
-            near = self._near(variants, bound, source)
+            near = self._near(variants, bound, rng)
         else:
             near = noisy >= (self.min_count or noise.threshold(counted.size))
         least = self.min_count or noise.threshold(int(near.sum()))
-        return self._let_in(variants, near, noisy, least, source)
+        return self._let_in(variants, near, noisy, least, rng)
 
-    def _near(self, variants: Variants, bound: int, source: Randomness) -> Booleans:
+    def _near(self, variants: Variants, bound: int, rng: Randomness) -> Booleans:
         """Which pairs are near, from noisy numbers of cases."""
         counted = Contributions.of_near(variants, self.max_distance)
         most = bound * self.max_distance
         noise = self.noise(NEAR, most)
-        noisy = counted.noisy_counts(variants.counts, most, self.chosen_norm, noise, source)
+        noisy = counted.noisy_counts(variants.counts, most, self.chosen_norm, noise, rng)
         near: Booleans = np.rint(noisy) >= noise.threshold(counted.size)
         return near
 
     def _let_in(
-        self, variants: Variants, near: Booleans, noisy: Integers, least: int, source: Randomness
+        self, variants: Variants, near: Booleans, noisy: Integers, least: int, rng: Randomness
     ) -> Follows:
         """Near pairs from the threshold on, and a few others with any positive count."""
         near[-1] = False  # ⊥ directly after ⊤
         harmful = np.flatnonzero(~near[:-1])
         rate = Fraction(self.case_budget.epsilon) / 2
-        extra = harmful[let_in(np.ones(len(harmful), dtype=np.int64), rate, source)]
+        extra = harmful[let_in(np.ones(len(harmful), dtype=np.int64), rate, rng)]
         counts = np.where(near & (noisy >= least), noisy, 0)
         counts[extra] = noisy[extra].clip(0)
         return square(variants.activities, counts)
 
-    def _published_follows(self, variants: Variants, source: Randomness) -> Follows:
+    def _published_follows(self, variants: Variants, rng: Randomness) -> Follows:
         raw = Follows.of_variants(variants).counts.astype(np.int64).ravel()
         first, second, _ = near_pairs(variants, self.max_distance)
         near = np.zeros(len(raw), dtype=np.bool_)
         near[first * (len(variants.activities) + 1) + second] = True
-        noisy = CountNoise.laplace(1, self.case_budget.epsilon, FOLLOWS).added(raw, source)
-        return self._let_in(variants, near, noisy, 1, source)
+        noisy = CountNoise.laplace(1, self.case_budget.epsilon, FOLLOWS).added(raw, rng)
+        return self._let_in(variants, near, noisy, 1, rng)

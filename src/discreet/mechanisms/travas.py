@@ -125,14 +125,14 @@ class TraVaS(Mechanism[Variants]):
             notes.append(f"the noise on each count has mean {self.selection.mean:.4f}")
         return tuple(notes)
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         variants = log.variants
-        shown, counts = self.step(VARIANTS, Selecting).select(variants.counts, source)
+        shown, counts = self.step(VARIANTS, Selecting).select(variants.counts, rng)
         return variants.take(shown, counts).trimmed()
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Variants]:
+    def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[Variants]:
         variants, step = log.variants, self.step(VARIANTS, Selecting)
-        noise = step.noise(runs * len(variants), source).reshape(runs, len(variants))
+        noise = step.noise(runs * len(variants), rng).reshape(runs, len(variants))
         noisy = variants.counts + noise
         return _built(variants, np.where(noisy > step.selection.threshold, noisy, 0))
 
@@ -240,15 +240,15 @@ class UTraVaS(Mechanism[Variants]):
         if self.runs > 1 and (self.fidelity, self.choose) != ("strict", "fixed"):
             check_comparable(log)
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
-        return next(self._draw_many(log, 1, source))
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        return next(self._draw_many(log, 1, rng))
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[Variants]:
+    def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[Variants]:
         variants = log.variants
         if not self._chosen:
             steps = _selectings(self.step("runs", Sequential))
-            return _built(variants, _averages(variants, steps, runs, source))
-        candidates = [_averages(variants, steps, runs, source) for steps in self._candidates()]
+            return _built(variants, _averages(variants, steps, runs, rng))
+        candidates = [_averages(variants, steps, runs, rng) for steps in self._candidates()]
         known: dict[bytes, int] = {}
 
         def score(counts: Integers) -> int:
@@ -260,7 +260,7 @@ class UTraVaS(Mechanism[Variants]):
         def winner(scores: list[int]) -> int:
             if self.fidelity == "published":
                 return int(np.argmax(scores))
-            return chosen(scores, self.step(CHOICE, Choosing), source)
+            return chosen(scores, self.step(CHOICE, Choosing), rng)
 
         taken = [
             rows[winner([score(row) for row in rows])] for rows in zip(*candidates, strict=True)
@@ -296,13 +296,13 @@ def _selectings(runs: Sequential) -> tuple[Selecting, ...]:
 
 
 def _averages(
-    variants: Variants, steps: tuple[Selecting, ...], size: int, source: Randomness
+    variants: Variants, steps: tuple[Selecting, ...], size: int, rng: Randomness
 ) -> Integers:
     """Per row: union of the variants of some TraVaS runs, mean of their counts, rounded."""
     runs, selection = len(steps), steps[0].selection
     hidden = expected_hidden_count(selection.epsilon, selection.threshold)
     shape = (size, len(variants))
-    noise = [step.noise(math.prod(shape), source).reshape(shape) for step in steps]
+    noise = [step.noise(math.prod(shape), rng).reshape(shape) for step in steps]
     noisy = variants.counts + np.stack(noise, axis=1)
     passed = noisy > selection.threshold
     if size == 1:

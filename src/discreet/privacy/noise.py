@@ -119,16 +119,16 @@ class Inversion:
         upper = [-((-high << bits) // least) for high in highs]
         return lower, upper
 
-    def draw(self, size: int, source: Randomness) -> Integers:
+    def draw(self, size: int, rng: Randomness) -> Integers:
         """Return `size` independent outcomes."""
         if size < CHUNK:
-            return self._decide(source.words(size), source)
-        first = short_words(16, size, source)
+            return self._decide(rng.words(size), rng)
+        first = short_words(16, size, rng)
         outcomes: Integers = self._guide[first].astype(np.int64)
         unsure = np.flatnonzero(outcomes < 0)
-        rest = source.words(unsure.size) >> np.uint64(16)
+        rest = rng.words(unsure.size) >> np.uint64(16)
         words = first[unsure].astype(np.uint64) << np.uint64(48) | rest
-        outcomes[unsure] = self._decide(words, source)
+        outcomes[unsure] = self._decide(words, rng)
         return outcomes
 
     @cached_property
@@ -142,19 +142,19 @@ class Inversion:
         kind = np.int16 if outcomes[-1] < 1 << 15 else np.int64
         return np.where(sure, outcomes, -1).astype(kind)
 
-    def _decide(self, words: Words, source: Randomness) -> Integers:
+    def _decide(self, words: Words, rng: Randomness) -> Integers:
         """The outcomes of uniform words, with further bits where 64 do not tell."""
         outcomes = np.searchsorted(self._lower, words, side="right") - 1
         undecided = words - self._lower[outcomes] < self._width[outcomes]
         for position in np.flatnonzero(undecided):
-            outcomes[position] = self._refine(int(words[position]), source)
+            outcomes[position] = self._refine(int(words[position]), rng)
         return outcomes
 
-    def _refine(self, word: int, source: Randomness) -> int:
+    def _refine(self, word: int, rng: Randomness) -> int:
         bits = 64
         while True:
             bits += 64
-            word = word << 64 | source.bits(64)
+            word = word << 64 | rng.bits(64)
             lower, upper = self._thresholds(bits)
             outcome = bisect_right(lower, word)
             if outcome == 0 or word >= upper[outcome - 1]:
@@ -173,23 +173,23 @@ class Categorical(Inversion):
         super().__init__(lambda bits: ([(weight, weight) for weight in exact], 0))
 
 
-def categorical(weights: Iterable[int], size: int, source: Randomness) -> Integers:
+def categorical(weights: Iterable[int], size: int, rng: Randomness) -> Integers:
     """Draw indices with P[i] = weights[i] / sum(weights)."""
-    return Categorical(weights).draw(size, source)
+    return Categorical(weights).draw(size, rng)
 
 
-def bernoulli_exp(x: Rational, size: int, source: Randomness) -> Booleans:
+def bernoulli_exp(x: Rational, size: int, rng: Randomness) -> Booleans:
     """Draw booleans with P[True] = exp(-x), x ≥ 0."""
     x = Fraction(x)
     if x < 0:
         raise ValueError(f"x must not be negative, not {float(x)}")
     if x == 0:
         return np.ones(size, np.bool_)
-    heads: Booleans = coin_table(x).draw(size, source) == 0
+    heads: Booleans = coin_table(x).draw(size, rng) == 0
     return heads
 
 
-def geometric(x: Rational, size: int, source: Randomness) -> Integers:
+def geometric(x: Rational, size: int, rng: Randomness) -> Integers:
     """Draw n ≥ 0 with P[n] = (1 - q)·qⁿ, q = exp(-x).
 
     Cut into binary digits, n has independent parts, since qⁿ factors over them: the part below
@@ -200,14 +200,14 @@ def geometric(x: Rational, size: int, source: Randomness) -> Integers:
         raise ValueError("scale (1/x) must be at most 2**50 for 64-bit noise")
     total = np.zeros(size, np.int64)
     for shift, digit in digit_tables(x):
-        part = digit.draw(size, source)
+        part = digit.draw(size, rng)
         if size and int(part.max()) >= 1 << 62 - shift:
             raise OverflowError("a geometric variable exceeds 64 bits")
         total |= part << shift
     return total
 
 
-def outlasts(x: Rational, times: Integers, source: Randomness) -> Booleans:
+def outlasts(x: Rational, times: Integers, rng: Randomness) -> Booleans:
     """Draw booleans with P[True] = exp(-x·times), element by element, times ≥ 0.
 
     A geometric variable reaches `times` with that probability; the two are compared digit by
@@ -215,29 +215,29 @@ def outlasts(x: Rational, times: Integers, source: Randomness) -> Booleans:
     """
     *lower, (beyond, top) = digit_tables(_positive("x", x))
     wanted = times >> beyond
-    part = top.draw(times.size, source)
+    part = top.draw(times.size, rng)
     result: Booleans = part >= wanted
     ties = np.flatnonzero(part == wanted)
     for shift, digit in reversed(lower):
         wanted = times[ties] >> shift & (1 << beyond - shift) - 1
-        part = digit.draw(ties.size, source)
+        part = digit.draw(ties.size, rng)
         result[ties] = part >= wanted
         ties = ties[part == wanted]
         beyond = shift
     return result
 
 
-def discrete_laplace(scale: Rational, size: int, source: Randomness) -> Integers:
+def discrete_laplace(scale: Rational, size: int, rng: Randomness) -> Integers:
     """Draw integers with P[n] ∝ exp(-|n|/scale).
 
     A geometric g stands for n = g, or with odds q = exp(-1/scale) for n = -1-g.
     """
     x = 1 / _positive("scale", scale)
-    negative = sign_table(x).draw(size, source)
-    return geometric(x, size, source) ^ -negative
+    negative = sign_table(x).draw(size, rng)
+    return geometric(x, size, rng) ^ -negative
 
 
-def truncated_laplace(epsilon: Rational, bound: int, size: int, source: Randomness) -> Integers:
+def truncated_laplace(epsilon: Rational, bound: int, size: int, rng: Randomness) -> Integers:
     """Draw from the discrete Laplace of scale 1/epsilon conditioned on |n| ≤ bound.
 
     By rejection: from the uniform where the bound is narrow, else from the discrete Laplace. At
@@ -248,17 +248,17 @@ def truncated_laplace(epsilon: Rational, bound: int, size: int, source: Randomne
         raise ValueError(f"bound must not be negative, not {bound}")
 
     def uniform(missing: int) -> Integers:
-        proposal = source.integers(2 * bound + 1, missing) - bound
-        return proposal[outlasts(x, abs(proposal), source)]
+        proposal = rng.integers(2 * bound + 1, missing) - bound
+        return proposal[outlasts(x, abs(proposal), rng)]
 
     def laplace(missing: int) -> Integers:
-        proposal = discrete_laplace(1 / x, missing, source)
+        proposal = discrete_laplace(1 / x, missing, rng)
         return proposal[abs(proposal) <= bound]
 
     return _fill(uniform if x * bound < 1 else laplace, size)
 
 
-def discrete_gaussian(sigma_squared: Rational, size: int, source: Randomness) -> Integers:
+def discrete_gaussian(sigma_squared: Rational, size: int, rng: Randomness) -> Integers:
     """Draw integers with P[n] ∝ exp(-n²/(2σ²)).
 
     A small variance has one table. Else zigzag order 0, -1, 1, -2, 2, … is cut into blocks of as
@@ -274,18 +274,18 @@ def discrete_gaussian(sigma_squared: Rational, size: int, source: Randomness) ->
     log_width = max(0, isqrt(floor(variance)).bit_length() - 5)
     rate = 1 / (2 * variance)
     if log_width == 0:
-        return _unzigzag(gaussian_table(rate).draw(size, source))
+        return _unzigzag(gaussian_table(rate).draw(size, rng))
     blocks = half_gaussian_table(rate * 4**log_width)
 
     def place(block: Integers) -> Integers:
-        zigzag = short_words(log_width + 1, block.size, source).astype(np.int64)
+        zigzag = short_words(log_width + 1, block.size, rng).astype(np.int64)
         zigzag |= block << log_width + 1
         return _unzigzag(zigzag)
 
     def propose(missing: int) -> Integers:
         values, doubtful, in_block = np.empty(missing, np.int64), [], []
         for begin in range(0, missing, CHUNK):
-            kind = blocks.draw(min(CHUNK, missing - begin), source)
+            kind = blocks.draw(min(CHUNK, missing - begin), rng)
             block = kind >> 1
             if int(block.max()) >> 10:
                 raise OverflowError("a discrete Gaussian variable exceeds 64 bits")
@@ -296,7 +296,7 @@ def discrete_gaussian(sigma_squared: Rational, size: int, source: Randomness) ->
         where, block = np.concatenate(doubtful), np.concatenate(in_block)
         least, magnitude = block << log_width, abs(values[where])
         wanted = (magnitude - least) * (magnitude + least)
-        reached = geometric_below(rate, 2 * block + 1 << 2 * log_width, source) >= wanted
+        reached = geometric_below(rate, 2 * block + 1 << 2 * log_width, rng) >= wanted
         return np.delete(values, where[~reached])
 
     return _fill(propose, size)
@@ -308,13 +308,13 @@ def _unzigzag(places: Integers) -> Integers:
     return values
 
 
-def geometric_below(x: Fraction, bounds: Integers, source: Randomness) -> Integers:
+def geometric_below(x: Fraction, bounds: Integers, rng: Randomness) -> Integers:
     """Draw n with P[n] ∝ exp(-x·n), 0 ≤ n < bound, element by element: uniform, then thinned."""
     found = np.empty_like(bounds)
     missing = np.arange(bounds.size)
     while missing.size:
-        found[missing] = source.integers(bounds[missing], missing.size)
-        missing = missing[~outlasts(x, found[missing], source)]
+        found[missing] = rng.integers(bounds[missing], missing.size)
+        missing = missing[~outlasts(x, found[missing], rng)]
     return found
 
 
@@ -325,10 +325,10 @@ def _positive(name: str, value: Rational) -> Fraction:
     return exact
 
 
-def short_words(bits: int, size: int, source: Randomness) -> npt.NDArray[np.unsignedinteger]:
+def short_words(bits: int, size: int, rng: Randomness) -> npt.NDArray[np.unsignedinteger]:
     """Independent uniform integers of up to 64 bits, using no more randomness than it must."""
     width = next(width for width in (16, 32, 64) if width >= bits) if size >= CHUNK else 64
-    words: npt.NDArray[np.unsignedinteger] = source.words(-(-size * width // 64)).view(
+    words: npt.NDArray[np.unsignedinteger] = rng.words(-(-size * width // 64)).view(
         f"u{width // 8}"
     )[:size]
     return words >> words.dtype.type(width - bits)

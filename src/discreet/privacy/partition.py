@@ -48,17 +48,17 @@ class Selection(Protocol):
     def probabilities(self) -> dict[int, Fraction]:
         """The noise's distribution: value → probability."""
 
-    def noise(self, size: int, source: Randomness) -> npt.NDArray[np.int64]:
+    def noise(self, size: int, rng: Randomness) -> npt.NDArray[np.int64]:
         """Independent draws of the noise."""
 
 
 def select(
-    selection: Selection, counts: Ints, source: Randomness
+    selection: Selection, counts: Ints, rng: Randomness
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Indices of the keys that are shown and their noisy counts."""
     if len(counts) and counts.min() < 1:
         raise ValueError("partition selection takes keys that occur: counts of at least 1")
-    noisy = counts + selection.noise(len(counts), source)
+    noisy = counts + selection.noise(len(counts), rng)
     shown = np.flatnonzero(noisy > selection.threshold)
     return shown, noisy[shown]
 
@@ -119,9 +119,9 @@ class TruncatedSelection:
         total = 2 * sum(weights) - weights[0]
         return {x: weights[abs(x)] / total for x in range(-k, k + 1)}
 
-    def noise(self, size: int, source: Randomness) -> npt.NDArray[np.int64]:
+    def noise(self, size: int, rng: Randomness) -> npt.NDArray[np.int64]:
         """Independent draws of the truncated noise."""
-        return truncated_laplace(Fraction(self.epsilon), self.threshold, size, source)
+        return truncated_laplace(Fraction(self.epsilon), self.threshold, size, rng)
 
 
 @dataclass(frozen=True)
@@ -200,9 +200,9 @@ class OptimalSelection:
     def _sampler(self) -> Categorical:
         return Categorical(self._table[0])
 
-    def noise(self, size: int, source: Randomness) -> npt.NDArray[np.int64]:
+    def noise(self, size: int, rng: Randomness) -> npt.NDArray[np.int64]:
         """Independent draws of the noise."""
-        return self.threshold - self._sampler.draw(size, source)
+        return self.threshold - self._sampler.draw(size, rng)
 
 
 @lru_cache(maxsize=64)

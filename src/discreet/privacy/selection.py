@@ -42,7 +42,7 @@ def noisy_max(
     epsilon: Rational,
     sensitivity: Rational,
     monotone: bool,
-    source: Randomness,
+    rng: Randomness,
 ) -> int:
     """Return the index of the highest score plus exponential noise (permute-and-flip).
 
@@ -54,7 +54,7 @@ def noisy_max(
     is uniform among the lifted. Never worse in expectation than the exponential mechanism.
     """
     gaps, rate = _gaps(scores, epsilon, sensitivity, monotone)
-    return _lift(gaps, rate, source)
+    return _lift(gaps, rate, rng)
 
 
 def noisy_top_k(
@@ -63,7 +63,7 @@ def noisy_top_k(
     epsilon: Rational,
     sensitivity: Rational,
     monotone: bool,
-    source: Randomness,
+    rng: Randomness,
 ) -> list[int]:
     """Return k distinct indices, best first: k rounds of `noisy_max`, each with epsilon/k.
 
@@ -77,7 +77,7 @@ def noisy_top_k(
     left = np.arange(gaps.size)
     chosen = []
     for _ in range(k):
-        winner = _lift(gaps[left] - gaps[left].min(), rate, source)
+        winner = _lift(gaps[left] - gaps[left].min(), rate, rng)
         chosen.append(int(left[winner]))
         left = np.delete(left, winner)
     return chosen
@@ -88,7 +88,7 @@ def exponential(
     epsilon: Rational,
     sensitivity: Rational,
     monotone: bool,
-    source: Randomness,
+    rng: Randomness,
 ) -> int:
     """Return an index with probability proportional to exp(score/scale): exponential mechanism.
 
@@ -97,9 +97,9 @@ def exponential(
     """
     gaps, rate = _gaps(scores, epsilon, sensitivity, monotone)
     levels, counts = np.unique(gaps, return_counts=True)
-    level = Inversion(partial(_weigh, rate, levels, counts)).draw(1, source)[0]
+    level = Inversion(partial(_weigh, rate, levels, counts)).draw(1, rng)[0]
     members = np.flatnonzero(gaps == levels[level])
-    return int(members[source.below(members.size)])
+    return int(members[rng.below(members.size)])
 
 
 def _gaps(
@@ -126,9 +126,9 @@ def _gaps(
     return np.array([best - value for value in exact], np.int64), rate
 
 
-def _lift(gaps: Integers, rate: Fraction, source: Randomness) -> int:
-    lifted = np.flatnonzero(outlasts(rate, gaps, source))
-    return int(lifted[source.below(lifted.size)])
+def _lift(gaps: Integers, rate: Fraction, rng: Randomness) -> int:
+    lifted = np.flatnonzero(outlasts(rate, gaps, rng))
+    return int(lifted[rng.below(lifted.size)])
 
 
 def _weigh(rate: Fraction, levels: Integers, counts: Integers, bits: int) -> Weights:

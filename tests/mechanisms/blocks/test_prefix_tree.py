@@ -99,13 +99,13 @@ def test_a_case_adds_one_to_at_most_one_prefix_on_each_level(
 @settings(max_examples=20, deadline=None)
 @given(LOGS, st.sampled_from(["levels", "privtree"]), st.integers(1, 6))
 def test_huge_budgets_give_back_the_log(log: Log, form: str, depth: int) -> None:
-    source = Randomness.system()
+    rng = Randomness.system()
     variants = Variants.from_counts(log)
     if form == "levels":
-        tree = grow_by_levels(variants, depth, CountNoise.laplace(depth, 5000), Plain(), source)
+        tree = grow_by_levels(variants, depth, CountNoise.laplace(depth, 5000), Plain(), rng)
     else:
         splits, leaves = Laplace("splits", 5000 * 2 / 3), Laplace("leaves", 5000 / 3)
-        tree = grow_privtree(variants, depth, splits, leaves, Plain(), source)
+        tree = grow_privtree(variants, depth, splits, leaves, Plain(), rng)
     expected: Counter[tuple[str, ...]] = Counter()
     for sequence, count in log.items():
         expected[sequence[:depth]] += count
@@ -122,14 +122,14 @@ def test_growth_stays_within_its_public_bound(form: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(prefix_tree, "CANDIDATES", 300)
     wide = CountNoise.laplace(1000, 1)
     monkeypatch.setattr(prefix_growth, "privtree_noise", lambda symbols, splits: (wide, 1))
-    source = Randomness.seeded(1)
+    rng = Randomness.seeded(1)
     variants = Variants.from_counts({tuple("abcdefgh"): 10, tuple("hgfedcba"): 3})
     if form == "levels":
         noise = CountNoise.laplace(12, 0.01)
-        tree = grow_by_levels(variants, 12, noise, Plain(min_count=1), source)
+        tree = grow_by_levels(variants, 12, noise, Plain(min_count=1), rng)
     else:
         splits, leaves = Laplace("splits", 0.01 * 2 / 3), Laplace("leaves", 0.01 / 3)
-        tree = grow_privtree(variants, 12, splits, leaves, Plain(min_count=1), source)
+        tree = grow_privtree(variants, 12, splits, leaves, Plain(min_count=1), rng)
     assert tree.depth == 12
     widths = [int((level.symbol != tree.end).sum()) for level in tree.levels]
     assert max(widths[:-1]) * tree.symbols <= 300 * (1 if form == "levels" else tree.symbols)

@@ -157,9 +157,9 @@ def test_bad_rules_are_refused_with_a_reason(text: str, tmp_path: Path) -> None:
 
 
 def test_harm_is_drawn_as_the_exponential_mechanism_says() -> None:
-    source = Randomness.system()
+    rng = Randomness.system()
     runs, rate, most = 3000, 0.5, 4
-    drawn = np.array([harm_drawn(rate, most, source) for _ in range(runs)])  # type: ignore[arg-type]
+    drawn = np.array([harm_drawn(rate, most, rng) for _ in range(runs)])  # type: ignore[arg-type]
     weights = np.exp(-rate * np.arange(most + 1))
     for harm, chance in enumerate(weights / weights.sum()):
         assert abs((drawn == harm).mean() - chance) < 6.5 * np.sqrt(chance * (1 - chance) / runs)

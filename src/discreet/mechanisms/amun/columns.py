@@ -28,7 +28,7 @@ class Column:
     weights: np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
     @classmethod
-    def learn(cls, log: EventLog, name: str, spending: Selecting, source: Randomness) -> Column:
+    def learn(cls, log: EventLog, name: str, spending: Selecting, rng: Randomness) -> Column:
         """Each case gives one value: its own, or that of one of its events chosen at random.
 
         So a case adds one to one key, (activity, value) or value, and the selection is (ε, δ)-DP.
@@ -36,7 +36,7 @@ class Column:
         """
         lengths = np.diff(log.offsets).astype(np.uint64)
         of_case = name.startswith("case:")
-        place = (source.words(log.cases) % lengths).astype(np.int64)
+        place = (rng.words(log.cases) % lengths).astype(np.int64)
         event = log.offsets[:-1] + (0 if of_case else place)
         keys = pl.DataFrame(
             {
@@ -45,7 +45,7 @@ class Column:
             }
         )
         counted = keys.drop_nulls().group_by("activity", "value").len().sort("activity", "value")
-        shown, counts = spending.select(counted["len"].cast(pl.Int64).to_numpy(), source)
+        shown, counts = spending.select(counted["len"].cast(pl.Int64).to_numpy(), rng)
         kept = counted[shown].with_columns(pl.col("value").rank("dense").alias("number") - 1)
         values = kept["value"].unique().sort()
         weights = np.zeros((1 if of_case else len(log.activities), max(1, len(values))))
@@ -58,7 +58,7 @@ class Column:
         )
 
     def draw(
-        self, activities: tuple[str, ...], codes: Ints, offsets: Ints, source: Randomness
+        self, activities: tuple[str, ...], codes: Ints, offsets: Ints, rng: Randomness
     ) -> pl.Series:
         """A value for each event, by the shown counts of its activity; none where none is shown."""
         lengths = np.diff(offsets)
@@ -67,7 +67,7 @@ class Column:
         else:
             row = {activity: i for i, activity in enumerate(self.activities)}
             rows = np.array([row[label] for label in activities], dtype=np.int64)[codes]
-        value = choose_by_row(self.weights, rows, source)
+        value = choose_by_row(self.weights, rows, rng)
         known = self.weights.sum(axis=1)[rows] > 0
         if self.activities is None:
             value, known = np.repeat(value, lengths), np.repeat(known, lengths)

@@ -57,7 +57,7 @@ class Gaps:
     rows: Floats
 
     @classmethod
-    def learn(cls, steps: Steps, spending: Step, source: Randomness) -> Gaps:
+    def learn(cls, steps: Steps, spending: Step, rng: Randomness) -> Gaps:
         """From three histograms: of all steps, by the activity they lead to, and by relation.
 
         Each has L1 sensitivity WEIGHT per case, so noise of scale WEIGHT/ε′ on every cell makes
@@ -71,7 +71,7 @@ class Gaps:
         def noisy(counts: Integers, name: str) -> tuple[Floats, float]:
             """Counts with noise, in units of a case, and the noise's scale."""
             noise = spending.find(name, Laplace).noise(WEIGHT)
-            return noise.added(counts, source) / WEIGHT, float(noise.size / WEIGHT)
+            return noise.added(counts, rng) / WEIGHT, float(noise.size / WEIGHT)
 
         counts, scale = noisy(steps.counts(everything, 1), ALL_GAPS)
         overall = _within_range(shrunk(counts, scale, uniform), counts, scale)
@@ -80,12 +80,12 @@ class Gaps:
         counts, scale = noisy(steps.counts(steps.relation, len(steps.targets)), RELATION_GAPS)
         return cls(shrunk(counts, scale, by_activity[steps.targets]))
 
-    def draw(self, relation: Integers, source: Randomness) -> Integers:
+    def draw(self, relation: Integers, rng: Randomness) -> Integers:
         """A duration for each step: a bin by its share, then log-uniform within it."""
-        cell = choose_by_row(self.rows, relation, source)
+        cell = choose_by_row(self.rows, relation, rng)
         low = np.maximum(EDGES[cell], 1).astype(np.float64)
         high = EDGES[cell + 1].astype(np.float64)
-        drawn = low * (high / low) ** fractions(len(cell), source)
+        drawn = low * (high / low) ** fractions(len(cell), rng)
         return np.where(cell == 0, 0, np.floor(drawn)).astype(np.int64)
 
 

@@ -231,17 +231,17 @@ class Amun(Mechanism["EventLog"]):
                 )
         return found
 
-    def _draw(self, log: EventLog, source: Randomness) -> EventLog:
+    def _draw(self, log: EventLog, rng: Randomness) -> EventLog:
         from discreet.log.errors import LogError
         from discreet.mechanisms.amun import published, strict
 
         if self.fidelity == "strict":
-            return strict.draw(log, self._columns, self.step("release", Sequential), source)
+            return strict.draw(log, self._columns, self.step("release", Sequential), rng)
         kept = published.without_rare(log, self.min_count)
         if not kept.cases:
             raise LogError(
                 f"no variant has {self.min_count} cases on each of its transitions, so nothing is "
                 "left to publish; lower min_count"
             )
-        fresh = published.publish(kept, self.guessing_advantage, self.precision, source)
-        return fresh.assemble(kept, source)
+        fresh = published.publish(kept, self.guessing_advantage, self.precision, rng)
+        return fresh.assemble(kept, rng)

@@ -40,22 +40,22 @@ class Published:
     """For each new event the old one, in the old log's order."""
     times: Integers
 
-    def assemble(self, log: EventLog, source: Randomness) -> EventLog:
+    def assemble(self, log: EventLog, rng: Randomness) -> EventLog:
         """The new log, under fresh names."""
-        names = fresh_names(len(self.origin), source)
+        names = fresh_names(len(self.origin), rng)
         return assemble(names, log.activities, log.codes[self.positions], self.offsets, self.times)
 
 
 def publish(
-    log: EventLog, guessing_advantage: float, precision: float, source: Randomness
+    log: EventLog, guessing_advantage: float, precision: float, rng: Randomness
 ) -> Published:
     """Anonymise as the paper does; variants are exactly those of the log."""
     dafsa = Dafsa.of(log.variants)
     transition = dafsa.transition_of_event(log)
     epsilon = float(published_epsilon(worst_prior(guessing_advantage), guessing_advantage))
-    needed = 1 + geometric(epsilon, dafsa.transitions, source)
-    copies = 1 + oversample(transition, log.offsets, needed, source)
-    origin = np.repeat(np.arange(log.cases), copies)[source.permutation(int(copies.sum()))]
+    needed = 1 + geometric(epsilon, dafsa.transitions, rng)
+    copies = 1 + oversample(transition, log.offsets, needed, rng)
+    origin = np.repeat(np.arange(log.cases), copies)[rng.permutation(int(copies.sum()))]
     positions, offsets = spans(log.offsets, origin)
 
     relative = since_start(log)
@@ -69,13 +69,11 @@ def publish(
         origin=origin,
         offsets=offsets,
         positions=positions,
-        times=noisy_times(relative[positions], scale, offsets, start, source),
+        times=noisy_times(relative[positions], scale, offsets, start, rng),
     )
 
 
-def oversample(
-    transition: Integers, offsets: Ints, needed: Integers, source: Randomness
-) -> Integers:
+def oversample(transition: Integers, offsets: Ints, needed: Integers, rng: Randomness) -> Integers:
     """How many copies of each case are added until every transition has got the cases it needs.
 
     The paper's Algorithm 1. A transition that still needs cases is picked with its occurrence
@@ -90,7 +88,7 @@ def oversample(
     takers = case_of[np.argsort(transition, kind="stable")]
     total = np.bincount(transition, minlength=len(needed))
     begin = np.cumsum(total) - total
-    _, first = np.unique(transition[source.permutation(len(transition))], return_index=True)
+    _, first = np.unique(transition[rng.permutation(len(transition))], return_index=True)
     order = np.argsort(first)
     copies = np.zeros(len(lengths), dtype=np.int64)
     added = np.zeros(len(needed), dtype=np.int64)
@@ -99,7 +97,7 @@ def oversample(
             wanted = int(needed[picked])
             if added[picked] >= wanted:
                 continue
-            chosen = takers[begin[picked] + source.integers(int(total[picked]), wanted)]
+            chosen = takers[begin[picked] + rng.integers(int(total[picked]), wanted)]
             for case in chosen.tolist():
                 copies[case] += 1
                 added[transition[offsets[case] : offsets[case + 1]]] += 1
@@ -131,7 +129,7 @@ def priors(relative: Integers, transition: Integers, span: Floats, precision: fl
 
 
 def noisy_times(
-    relative: Integers, scale: Floats, offsets: Integers, start: Integers, source: Randomness
+    relative: Integers, scale: Floats, offsets: Integers, start: Integers, rng: Randomness
 ) -> Integers:
     """New times: each time since the start plus Laplace noise of its scale, order kept.
 
@@ -140,7 +138,7 @@ def noisy_times(
     smallest of them and the sequence of activities does not change.
     """
     lengths = np.diff(offsets)
-    unit = discrete_laplace(STEPS, len(relative), source) / STEPS
+    unit = discrete_laplace(STEPS, len(relative), rng) / STEPS
     fresh = np.abs(relative + unit * scale)
     fresh[offsets[:-1]] = 0
     for length in np.unique(lengths[lengths > 2]):

@@ -67,7 +67,7 @@ class Halving:
         """What each depth takes off the score: t."""
         return step(float(self.rate))
 
-    def parts(self, weeks: Integers, source: Randomness) -> Integers:
+    def parts(self, weeks: Integers, rng: Randomness) -> Integers:
         """The first weeks of the parts, in order; `weeks` are those in which cases start."""
         ordered = np.sort(weeks)
         noise, t = self.noise, self.step
@@ -77,7 +77,7 @@ class Halving:
             width = 1 << self.depth - depth
             edges = np.searchsorted(ordered, [open_parts, open_parts + width])
             score = np.maximum(-t, edges[1] - edges[0] - depth * t)
-            halved = score + noise.draw(len(open_parts), source) > 0
+            halved = score + noise.draw(len(open_parts), rng) > 0
             note(noise.name, halved)
             done.append(open_parts[~halved])
             open_parts = np.concatenate(
@@ -119,17 +119,17 @@ class Starts:
     hours: Floats
 
     @classmethod
-    def learn(cls, starts: Integers, spending: Step, source: Randomness) -> Starts:
+    def learn(cls, starts: Integers, spending: Step, rng: Randomness) -> Starts:
         """From four steps in each of which a case counts once. Weekdays and hours are UTC's."""
         since = starts - MONDAY
         weeks = np.clip(since // WEEK, 0, (1 << DEPTH) - 1)
-        parts = Halving(spending.find(CALENDAR, Laplace)).parts(weeks, source)
+        parts = Halving(spending.find(CALENDAR, Laplace)).parts(weeks, rng)
         part_of = np.searchsorted(parts, weeks, side="right") - 1
         width = np.diff(np.append(parts, 1 << DEPTH))
 
         def noisy(cells: Integers, size: int, name: str) -> tuple[Floats, float]:
             noise = spending.find(name, Laplace).noise()
-            counts = noise.added(np.bincount(cells, minlength=size), source)
+            counts = noise.added(np.bincount(cells, minlength=size), rng)
             return counts.astype(np.float64), float(noise.size)
 
         counts, scale = noisy(part_of, len(parts), STARTS)
@@ -141,14 +141,14 @@ class Starts:
             hours=projected(noisy(since // HOUR % 24, 24, HOURS)[0]),
         )
 
-    def draw(self, size: int, source: Randomness) -> Integers:
+    def draw(self, size: int, rng: Randomness) -> Integers:
         """Start times: a part by its count, a week of it, a weekday, an hour, a moment in it."""
-        part = choose(self.part_counts, size, source)
+        part = choose(self.part_counts, size, rng)
         width = np.diff(np.append(self.parts, 1 << DEPTH))[part]
-        week = self.parts[part] + np.floor(fractions(size, source) * width).astype(np.int64)
-        day = choose(self.weekdays, size, source)
-        hour = choose(self.hours, size, source)
-        moment = np.floor(fractions(size, source) * HOUR).astype(np.int64)
+        week = self.parts[part] + np.floor(fractions(size, rng) * width).astype(np.int64)
+        day = choose(self.weekdays, size, rng)
+        hour = choose(self.hours, size, rng)
+        moment = np.floor(fractions(size, rng) * HOUR).astype(np.int64)
         return MONDAY + week * WEEK + day * DAY + hour * HOUR + moment
 
 

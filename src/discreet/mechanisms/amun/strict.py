@@ -18,19 +18,18 @@ from discreet.privacy.steps import Selecting, Step
 from discreet.releases import fresh_names
 
 
-def draw(log: EventLog, columns: tuple[str, ...], spending: Step, source: Randomness) -> EventLog:
+def draw(log: EventLog, columns: tuple[str, ...], spending: Step, rng: Randomness) -> EventLog:
     """A new log. The log is read where something is learned, and nowhere else."""
     times = microseconds(log)
-    shown, counts = spending.find(VARIANTS, Selecting).select(log.variants.counts, source)
+    shown, counts = spending.find(VARIANTS, Selecting).select(log.variants.counts, rng)
     variants = log.variants.take(shown, counts).trimmed()
     relations = relations_of(variants)
-    starts = Starts.learn(times[log.offsets[:-1]], spending, source)
-    gaps = Gaps.learn(steps_of(log, times, variants, relations), spending, source)
+    starts = Starts.learn(times[log.offsets[:-1]], spending, rng)
+    gaps = Gaps.learn(steps_of(log, times, variants, relations), spending, rng)
     further = [
-        Column.learn(log, name, spending.find(values_of(name), Selecting), source)
-        for name in columns
+        Column.learn(log, name, spending.find(values_of(name), Selecting), rng) for name in columns
     ]
-    return _compose(variants, relations, starts, gaps, further, source)
+    return _compose(variants, relations, starts, gaps, further, rng)
 
 
 def _compose(
@@ -39,10 +38,10 @@ def _compose(
     starts: Starts,
     gaps: Gaps,
     columns: list[Column],
-    source: Randomness,
+    rng: Randomness,
 ) -> EventLog:
     """Cases in random order under fresh names, each with a start and a duration per step."""
-    order = source.permutation(variants.cases)
+    order = rng.permutation(variants.cases)
     chosen = np.repeat(np.arange(len(variants)), variants.counts)[order]
     positions, offsets = spans(variants.offsets, chosen)
     codes = variants.codes[positions].astype(np.int64)
@@ -52,17 +51,17 @@ def _compose(
     second = np.flatnonzero(later)
     keys = codes[second - 1] * len(variants.activities) + codes[second]
     waited = np.zeros(len(codes), dtype=np.int64)
-    waited[second] = gaps.draw(np.searchsorted(relations, keys), source)
+    waited[second] = gaps.draw(np.searchsorted(relations, keys), rng)
     since = np.cumsum(waited)
-    begin = starts.draw(len(chosen), source) - since[offsets[:-1]]
+    begin = starts.draw(len(chosen), rng) - since[offsets[:-1]]
     times = np.minimum(np.repeat(begin, lengths) + since, LATEST)
     return assemble(
-        fresh_names(len(chosen), source),
+        fresh_names(len(chosen), rng),
         variants.activities,
         codes,
         offsets,
         times,
-        {c.name: c.draw(variants.activities, codes, offsets, source) for c in columns},
+        {c.name: c.draw(variants.activities, codes, offsets, rng) for c in columns},
     )
 
 

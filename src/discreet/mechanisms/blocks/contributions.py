@@ -74,14 +74,14 @@ class Contributions:
         return np.floor(self.times * scale[self.owner] * grid).astype(np.int64)
 
     def noisy_counts(
-        self, counts: Ints, bound: int, norm: Norm, noise: CountNoise, source: Randomness
+        self, counts: Ints, bound: int, norm: Norm, noise: CountNoise, rng: Randomness
     ) -> Floats:
         """The noisy counts when each case's contribution is bounded; see `noisy_runs`."""
-        noisy: Floats = self.noisy_runs(1, counts, bound, norm, noise, source)[0]
+        noisy: Floats = self.noisy_runs(1, counts, bound, norm, noise, rng)[0]
         return noisy
 
     def noisy_runs(
-        self, runs: int, counts: Ints, bound: int, norm: Norm, noise: CountNoise, source: Randomness
+        self, runs: int, counts: Ints, bound: int, norm: Norm, noise: CountNoise, rng: Randomness
     ) -> Floats:
         """Independent noisy counts of bounded contributions, one row each.
 
@@ -92,7 +92,7 @@ class Contributions:
         steps = self.bounded(bound, norm, len(counts), grid)
         total = np.zeros(self.size, dtype=np.int64)
         np.add.at(total, self.key, steps * counts[self.owner])
-        return noise.finer(grid).added(np.tile(total, (runs, 1)), source) / grid
+        return noise.finer(grid).added(np.tile(total, (runs, 1)), rng) / grid
 
 
 def near_pairs(variants: Variants, distance: int) -> tuple[Integers, Integers, Integers]:

@@ -14,9 +14,7 @@ SURE = 10
 """Rules relate only activities that occur this many times as often as the threshold."""
 
 
-def learned_rules(
-    variants: Variants, max_distinct: int, counting: Step, source: Randomness
-) -> Rules:
+def learned_rules(variants: Variants, max_distinct: int, counting: Step, rng: Randomness) -> Rules:
     """The rules that noisy counts of a log support; where they say little, few rules.
 
     Of each case only its first d distinct activities count. Then a case adds at most one to each
@@ -34,7 +32,7 @@ def learned_rules(
     sensitivity = distinct**2 + distinct + 1
     flat = np.concatenate([follows.ravel(), present, begins])
     noise = least_noise(counting, sensitivity, sensitivity, len(flat))
-    flat = noise.added(flat, source)
+    flat = noise.added(flat, rng)
     least = noise.threshold(len(flat))
     follows = flat[: size * size].reshape(size, size)
     present = flat[size * size : size * size + size]

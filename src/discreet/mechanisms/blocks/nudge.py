@@ -42,13 +42,13 @@ class Nudge:
             HARMFUL: 1 if pruning == "none" else min_count_harmful or min_count,
         }
 
-    def verdicts(self, tree: NoisyPrefixTree, source: Randomness) -> Integers:
+    def verdicts(self, tree: NoisyPrefixTree, rng: Randomness) -> Integers:
         """Which candidates are harmless, harmful but let in, or dropped."""
         broken = self._violations.of_candidates()
         found = np.where(broken > 0, DROPPED, HARMLESS)
         harmful = np.flatnonzero(broken > 0)
         harm = np.minimum(broken[harmful], self._most_harm)
-        found[harmful[let_in(harm, self._rate, source)]] = HARMFUL
+        found[harmful[let_in(harm, self._rate, rng)]] = HARMFUL
         return found
 
     def follow(self, parent: Integers, symbol: Integers) -> None:
@@ -63,7 +63,7 @@ class Nudge:
         return noise.threshold(candidates, 1.0 if verdict == HARMLESS else 0.1)
 
 
-def let_in(harm: Integers, rate: Fraction, source: Randomness) -> Integers:
+def let_in(harm: Integers, rate: Fraction, rng: Randomness) -> Integers:
     """Indices of the harmful candidates that are let in.
 
     The harm n is drawn with probability proportional to e^(−rate·n) up to the number of
@@ -71,16 +71,16 @@ def let_in(harm: Integers, rate: Fraction, source: Randomness) -> Integers:
     """
     if len(harm) == 0:
         return np.zeros(0, dtype=np.int64)
-    wanted = harm_drawn(rate, len(harm), source)
-    order = source.permutation(len(harm))
+    wanted = harm_drawn(rate, len(harm), rng)
+    order = rng.permutation(len(harm))
     reached = np.cumsum(harm[order])
     return order[: int(np.searchsorted(reached, wanted)) + 1] if wanted else order[:0]
 
 
-def harm_drawn(rate: Fraction, most: int, source: Randomness) -> int:
+def harm_drawn(rate: Fraction, most: int, rng: Randomness) -> int:
     """A number from 0 to `most` with probability proportional to e^(−rate·n), by rejection."""
     while True:
-        proposed = geometric(rate, 256, source)
+        proposed = geometric(rate, 256, rng)
         allowed = proposed[proposed <= most]
         if allowed.size:
             return int(allowed[0])

@@ -25,7 +25,7 @@ HARMLESS, HARMFUL, DROPPED = 0, 1, 2
 class Semantics(Protocol):
     """What is known of candidates without reading the log."""
 
-    def verdicts(self, tree: NoisyPrefixTree, source: Randomness) -> Integers:
+    def verdicts(self, tree: NoisyPrefixTree, rng: Randomness) -> Integers:
         """HARMLESS, HARMFUL or DROPPED for each candidate of the next level."""
 
     def follow(self, parent: Integers, symbol: Integers) -> None:
@@ -41,7 +41,7 @@ class Plain:
     def __init__(self, min_count: int | None = None) -> None:
         self.min_count = min_count
 
-    def verdicts(self, tree: NoisyPrefixTree, source: Randomness) -> Integers:
+    def verdicts(self, tree: NoisyPrefixTree, rng: Randomness) -> Integers:
         """All harmless."""
         return np.full(len(tree.open) * tree.symbols, HARMLESS)
 
@@ -58,7 +58,7 @@ def grow_by_levels(
     max_length: int,
     noise: CountNoise,
     semantics: Semantics,
-    source: Randomness,
+    rng: Randomness,
 ) -> NoisyPrefixTree:
     """Noise on every candidate of every level, which then is kept or not by its noisy count.
 
@@ -68,8 +68,8 @@ def grow_by_levels(
     """
     tree = NoisyPrefixTree(variants)
     while tree.depth < max_length and len(tree.open):
-        allowed, verdicts = _candidates(tree, semantics, source)
-        noisy = noise.added(tree.raw_counts()[allowed], source)
+        allowed, verdicts = _candidates(tree, semantics, rng)
+        noisy = noise.added(tree.raw_counts()[allowed], rng)
         least = _thresholds(semantics, noise, verdicts)
         kept = np.flatnonzero(noisy >= least)
         if len(kept) > tree.most_open:
@@ -85,7 +85,7 @@ def grow_privtree(
     splits: Laplace,
     leaves: Laplace,
     semantics: Semantics,
-    source: Randomness,
+    rng: Randomness,
 ) -> NoisyPrefixTree:
     """A tree whose splits together cost the same however deep it is (Zhang et al. 2016).
 
@@ -105,16 +105,16 @@ def grow_privtree(
     deciding, bias = privtree_noise(tree.symbols, splits)
     noise = leaves.noise()
     while tree.depth < max_length and len(tree.open):
-        allowed, verdicts = _candidates(tree, semantics, source)
+        allowed, verdicts = _candidates(tree, semantics, rng)
         depth = tree.depth + 1
         raw = tree.raw_counts()[allowed]
         biased = np.maximum(raw - depth * bias, -bias)
-        split = biased + deciding.draw(len(raw), source) > 0
+        split = biased + deciding.draw(len(raw), rng) > 0
         note(deciding.name, split)
         split &= (allowed % tree.symbols != tree.end) & (depth < max_length)
-        split = _at_most(split, tree.most_open, source)
+        split = _at_most(split, tree.most_open, rng)
         counted = np.zeros_like(raw)
-        counted[~split] = noise.added(raw[~split], source)
+        counted[~split] = noise.added(raw[~split], rng)
         least = _thresholds(semantics, noise, verdicts)
         kept = np.flatnonzero(split | (counted >= least))
         _grow(tree, semantics, allowed[kept], counted[kept], least[kept], split[kept])
@@ -130,13 +130,13 @@ def privtree_noise(symbols: int, splits: Laplace) -> tuple[CountNoise, int]:
 
 
 def _candidates(
-    tree: NoisyPrefixTree, semantics: Semantics, source: Randomness
+    tree: NoisyPrefixTree, semantics: Semantics, rng: Randomness
 ) -> tuple[Integers, Integers]:
     """The numbers of the candidates that are looked at, and what is known of each.
 
     An empty case does not exist, so ⊥ at once is no candidate.
     """
-    verdicts = semantics.verdicts(tree, source)
+    verdicts = semantics.verdicts(tree, rng)
     if tree.depth == 0:
         verdicts[tree.end] = DROPPED
     allowed = np.flatnonzero(verdicts != DROPPED)
@@ -164,11 +164,11 @@ def _grow(
     semantics.follow(parent, symbol)
 
 
-def _at_most(split: Booleans, most: int, source: Randomness) -> Booleans:
+def _at_most(split: Booleans, most: int, rng: Randomness) -> Booleans:
     """Undo random splits beyond the public bound: post-processing of the decisions."""
     where = np.flatnonzero(split)
     if len(where) > most:
-        split[where[source.permutation(len(where))[most:]]] = False
+        split[where[rng.permutation(len(where))[most:]]] = False
     return split
 
 

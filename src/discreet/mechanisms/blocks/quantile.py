@@ -25,7 +25,7 @@ def edges() -> tuple[int, ...]:
 
 
 def private_bound(
-    sizes: Ints, cases: Ints, quantile: float, noise: CountNoise, source: Randomness
+    sizes: Ints, cases: Ints, quantile: float, noise: CountNoise, rng: Randomness
 ) -> int:
     """The least bin edge that about this share of the cases does not exceed.
 
@@ -35,7 +35,7 @@ def private_bound(
     ends = np.array(edges())
     counts = np.zeros(len(ends), dtype=np.int64)
     np.add.at(counts, np.searchsorted(ends, np.minimum(sizes, LARGEST)), cases)
-    noisy = noise.added(counts, source)
+    noisy = noise.added(counts, rng)
     below = np.cumsum(noisy)
     if below[-1] <= 0:
         return FALLBACK

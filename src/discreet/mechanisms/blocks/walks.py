@@ -16,7 +16,7 @@ MOST_STEPS = 5_000_000
 """Distributions of more steps than this (mere noise, as a rule) are scaled down to it."""
 
 
-def walk_out(follows: Follows, source: Randomness) -> Variants:
+def walk_out(follows: Follows, rng: Randomness) -> Variants:
     """Walk from ⊤ to ⊥ until no walk is left, each step taken as often as it was counted.
 
     Algorithm 2 of the SaPa paper. The next activity is drawn in proportion to the remaining
@@ -28,7 +28,7 @@ def walk_out(follows: Follows, source: Randomness) -> Variants:
     mark = len(follows.activities)
     total = int(follows.counts.sum())
     counts = follows.counts if total <= MOST_STEPS else follows.counts // (total // MOST_STEPS + 1)
-    steps = [_shuffled(row, source) for row in counts]
+    steps = [_shuffled(row, rng) for row in counts]
     dead = [False] * (mark + 1)
     found: dict[tuple[int, ...], int] = {}
     while True:
@@ -67,10 +67,10 @@ def _walk(steps: list[list[int]], dead: list[bool], mark: int) -> tuple[int, ...
             return None
 
 
-def _shuffled(row: Integers, source: Randomness) -> list[int]:
+def _shuffled(row: Integers, rng: Randomness) -> list[int]:
     """Every step out of one activity, as often as it was counted, in random order."""
     steps = np.repeat(np.arange(len(row)), row)
-    shuffled: list[int] = steps[source.permutation(len(steps))].tolist()
+    shuffled: list[int] = steps[rng.permutation(len(steps))].tolist()
     return shuffled
 
 

@@ -71,7 +71,7 @@ def generate(
     columns: int,
     cases: int,
     steps: int,
-    source: Randomness,
+    rng: Randomness,
 ) -> Tensor:
     """Cases, the largest entry of each being its column: from pure noise back to
     points (Equations 5 and 6).
@@ -79,7 +79,7 @@ def generate(
     With fewer than all steps the blur is undone in longer strides, evenly spaced.
     """
     found = [
-        _reverse(noise_in, columns, min(AT_ONCE, cases - begin), steps, source)
+        _reverse(noise_in, columns, min(AT_ONCE, cases - begin), steps, rng)
         for begin in range(0, cases, AT_ONCE)
     ]
     return torch.cat(found) if found else torch.zeros(0, columns)
@@ -90,10 +90,10 @@ def _reverse(
     columns: int,
     cases: int,
     steps: int,
-    source: Randomness,
+    rng: Randomness,
 ) -> Tensor:
     stops = torch.linspace(STEPS - 1, 0, steps).round().long().tolist()
-    point = normals((cases, columns), source)
+    point = normals((cases, columns), rng)
     for time, following in zip(stops, [*stops[1:], -1], strict=True):
         kept = float(KEPT[time])
         before = float(KEPT[following]) if following >= 0 else 1.0
@@ -102,7 +102,7 @@ def _reverse(
         point = (point - (1 - alpha) / math.sqrt(1 - kept) * noise) / math.sqrt(alpha)
         if following >= 0:
             deviation = math.sqrt((1 - alpha) * (1 - before) / (1 - kept))
-            point += deviation * normals((cases, columns), source)
+            point += deviation * normals((cases, columns), rng)
     return point
 
 
@@ -112,7 +112,7 @@ def columns_of(
     cases: int,
     strides: int,
     strict: bool,
-    source: Randomness,
+    rng: Randomness,
 ) -> Integers:
     """Columns of cases drawn from a trained model; never the one that stands for others."""
     weights = {name: torch.tensor(array, dtype=torch.float32) for name, array in tensors.items()}
@@ -127,6 +127,6 @@ def columns_of(
         return noise_from_odds(points, times, logits.softmax(1))
 
     with torch.no_grad():
-        points = generate(noise_in, columns.columns, cases, strides, source)
+        points = generate(noise_in, columns.columns, cases, strides, rng)
     found: Integers = points[:, :shown].argmax(1).numpy()
     return found

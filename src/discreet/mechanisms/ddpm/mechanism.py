@@ -111,22 +111,22 @@ class DDPM(OverDictionary):
         self,
         counts: Integers,
         facts: dict[str, Any],
-        source: Randomness,
+        rng: Randomness,
         watch: Watch,
         saved: State | None,
     ) -> State:
         from discreet.mechanisms.ddpm.training import Settings, trained
 
         settings = Settings(self.units, self.learning_rate, self.microbatch)
-        return trained(self, settings, counts, facts, source, watch, saved)
+        return trained(self, settings, counts, facts, rng, watch, saved)
 
     def _columns_of(
-        self, model: State, columns: Dictionary, cases: int, source: Randomness
+        self, model: State, columns: Dictionary, cases: int, rng: Randomness
     ) -> Integers:
         from discreet.mechanisms.ddpm.diffusion import columns_of
 
         strict = self.fidelity == "strict"
-        return columns_of(model.tensors, columns, cases, self.strides, strict, source)
+        return columns_of(model.tensors, columns, cases, self.strides, strict, rng)
 
     def _check_model(self, model: State) -> None:
         columns = Dictionary.from_facts(model.facts).columns

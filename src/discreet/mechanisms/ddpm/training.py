@@ -52,7 +52,7 @@ def trained(
     settings: Settings,
     counts: Integers,
     facts: dict[str, Any],
-    source: Randomness,
+    rng: Randomness,
     watch: Watch,
     saved: State | None,
 ) -> State:
@@ -60,7 +60,7 @@ def trained(
     spending = mechanism.noisy_step(NETWORK)
     plan = spending.plan
     expected = facts["trained_on"] * float(plan.sampling_rate)
-    weights = fresh_weights(layer_sizes(len(counts), settings.units), source)
+    weights = fresh_weights(layer_sizes(len(counts), settings.units), rng)
     strict = mechanism.fidelity == "strict"
     if strict:
         start = torch.tensor(facts["start"])
@@ -72,7 +72,7 @@ def trained(
     else:
         optimiser = partial(torch.optim.Adam, lr=settings.learning_rate)
     steps = PrivateSteps(
-        weights, spending, clip=CLIP, expected_cases=expected, optimiser=optimiser, source=source
+        weights, spending, clip=CLIP, expected_cases=expected, optimiser=optimiser, rng=rng
     )
     average = {name: weight.clone() for name, weight in weights.items()}
     if saved is not None:
@@ -85,9 +85,9 @@ def trained(
         return State({name: value.numpy().copy() for name, value in kept.items()}, facts)
 
     if strict:
-        losses = strict_steps(steps, counts, average, source)
+        losses = strict_steps(steps, counts, average, rng)
     else:
-        losses = published_steps(steps, counts, settings.microbatch, source)
+        losses = published_steps(steps, counts, settings.microbatch, rng)
     watch.step(NETWORK, steps.taken, plan.steps, math.nan, save)
     for loss in losses:
         watch.step(NETWORK, steps.taken, plan.steps, loss, save)
@@ -104,7 +104,7 @@ def _under(prefix: str, saved: State) -> dict[str, Any]:
 
 
 def published_steps(
-    steps: PrivateSteps, counts: Integers, microbatch: int, source: Randomness
+    steps: PrivateSteps, counts: Integers, microbatch: int, rng: Randomness
 ) -> Iterator[float]:
     """The paper's: each sampled case with a time and noise of its own, squared error of the noise.
 
@@ -114,7 +114,7 @@ def published_steps(
     column_of = np.repeat(np.arange(columns), counts)
     for _ in steps.remaining():
         chosen = steps.sample(len(column_of))
-        chosen = chosen[source.permutation(len(chosen))] if microbatch > 1 else chosen
+        chosen = chosen[rng.permutation(len(chosen))] if microbatch > 1 else chosen
         groups = len(chosen) // microbatch
         chosen = chosen[: groups * microbatch]
         if groups == 0:
@@ -123,8 +123,8 @@ def published_steps(
             continue
         points = torch.nn.functional.one_hot(torch.from_numpy(column_of[chosen]), columns).float()
         points = points.reshape(groups, microbatch, columns)
-        times = torch.from_numpy(source.integers(STEPS, len(chosen))).reshape(groups, microbatch)
-        noise = normals((groups, microbatch, columns), source)
+        times = torch.from_numpy(rng.integers(STEPS, len(chosen))).reshape(groups, microbatch)
+        noise = normals((groups, microbatch, columns), rng)
         run = Recorder(steps.weights)
         error = (network(run, blurred(points, times, noise), times) - noise).square().mean(2)
         loss = error.mean(1).sum()
@@ -133,7 +133,7 @@ def published_steps(
 
 
 def strict_steps(
-    steps: PrivateSteps, counts: Integers, average: Weights, source: Randomness
+    steps: PrivateSteps, counts: Integers, average: Weights, rng: Randomness
 ) -> Iterator[float]:
     """Every column blurred several times, weighted by how many sampled cases have it.
 
@@ -146,21 +146,21 @@ def strict_steps(
     rows = torch.arange(columns)[:, None].expand(columns, draws)
     for _ in steps.remaining():
         sampled = steps.sample_counts(counts)
-        factors, losses = column_factors(steps.weights, points, rows, source)
+        factors, losses = column_factors(steps.weights, points, rows, rng)
         steps.step(factors, sampled)
         _update(average, steps)
         yield float(losses.double() @ torch.from_numpy(sampled).double()) / max(1, sampled.sum())
 
 
 def column_factors(
-    weights: Weights, points: Tensor, rows: Tensor, source: Randomness
+    weights: Weights, points: Tensor, rows: Tensor, rng: Randomness
 ) -> tuple[dict[str, Factors], Tensor]:
     """What one case of each column would do to the weights, and its loss."""
     columns, draws = rows.shape
-    first = source.integers(STEPS, columns)[:, None]
+    first = rng.integers(STEPS, columns)[:, None]
     spread = np.arange(draws) * STEPS // draws
     times = torch.from_numpy((first + spread) % STEPS)
-    noise = normals((columns, draws, columns), source)
+    noise = normals((columns, draws, columns), rng)
     run = Recorder(weights)
     logits = odds(run, blurred(points, times, noise), times)
     surprise = torch.logsumexp(logits, 2) - logits.gather(2, rows[..., None])[..., 0]

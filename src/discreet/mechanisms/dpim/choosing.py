@@ -134,7 +134,7 @@ def choose(
     max_pairs: int,
     fitness_weight: float,
     min_fitness: float,
-    source: Randomness,
+    rng: Randomness,
 ) -> tuple[Tree | None, float]:
     """The chosen tree, or None where its noisy fitness is too low, and that noisy excess.
 
@@ -142,7 +142,7 @@ def choose(
     """
     noise = pair_noise(steps, max_pairs)
     counts = cases.bounded_pair_counts(max_pairs, 1 if noise.kind == "laplace" else 2)
-    trees = candidates(cases.labels, noise.added(counts, source) / GRID, noise.deviation / GRID)
+    trees = candidates(cases.labels, noise.added(counts, rng) / GRID, noise.deviation / GRID)
     choosing = steps.find(CHOICE, Choosing)
     node = int(GRID * NODE / Fraction(choosing.epsilon))
     chosen = choosing.choose(
@@ -152,10 +152,10 @@ def choose(
         ],
         sensitivity=GRID,
         monotone=False,
-        rng=source,
+        rng=rng,
     )
     demanded = math.ceil(min_fitness * GRID)
     excess = cases.fitness_of(trees[chosen]) - cases.number * demanded
     fitness = noise_of(steps.named(FITNESS), 1).finer(GRID)
-    noisy = int(fitness.added(np.array(excess), source))
+    noisy = int(fitness.added(np.array(excess), rng))
     return (trees[chosen] if noisy >= 0 else None), noisy / GRID

@@ -325,16 +325,16 @@ class DPIM(Mechanism[TreeDocument]):
         """Also what lies outside the alphabet."""
         return super().advice(log) + outside_advice(log.variants, self._labels)
 
-    def _draw(self, log: EventLog, source: Randomness) -> TreeDocument:
-        return next(self._draw_many(log, 1, source))
+    def _draw(self, log: EventLog, rng: Randomness) -> TreeDocument:
+        return next(self._draw_many(log, 1, rng))
 
-    def _draw_many(self, log: EventLog, runs: int, source: Randomness) -> Iterator[TreeDocument]:
+    def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[TreeDocument]:
         cases = Cases(log.variants, labels_of(self._labels, log.variants))
-        return (self._document(cases, source) for _ in range(runs))
+        return (self._document(cases, rng) for _ in range(runs))
 
-    def _document(self, cases: Cases, source: Randomness) -> TreeDocument:
+    def _document(self, cases: Cases, rng: Randomness) -> TreeDocument:
         if self.sampled:
-            tree, fitness = self._sampler(cases).draw(cases, source)
+            tree, fitness = self._sampler(cases).draw(cases, rng)
         else:
             tree, excess = choose(
                 cases,
@@ -342,7 +342,7 @@ class DPIM(Mechanism[TreeDocument]):
                 self.max_pairs,
                 self.fitness_weight,
                 self.min_fitness,
-                source,
+                rng,
             )
             fitness = self.min_fitness + excess / max(cases.number, 1)
         # With individuals the number of cases is no public input, and the mean would tell it.

@@ -59,49 +59,49 @@ class Sampler:
     published: bool
     rounds: int | None
 
-    def draw(self, cases: Cases, source: Randomness) -> tuple[Tree | None, float]:
+    def draw(self, cases: Cases, rng: Randomness) -> tuple[Tree | None, float]:
         """An accepted tree and its noisy fitness, or None."""
         counts = cases.pair_counts()
         coin = Fraction(self.stop)
         done = 0
         while self.rounds is None or done < self.rounds:
-            tree = self.tree(cases, counts, source)
-            fitness = self.fitness(cases, tree, source)
+            tree = self.tree(cases, counts, rng)
+            fitness = self.fitness(cases, tree, rng)
             if fitness >= self.min_fitness:
                 return tree, fitness
             forget(step.name for step in self.round.walk())
-            if source.below(coin.denominator) < coin.numerator:
+            if rng.below(coin.denominator) < coin.numerator:
                 return None, fitness
             done += 1
         return None, fitness
 
-    def tree(self, cases: Cases, counts: npt.NDArray[np.int64], source: Randomness) -> Tree:
+    def tree(self, cases: Cases, counts: npt.NDArray[np.int64], rng: Randomness) -> Tree:
         """One round up to the tree: n, the pairs, their counts, and the building."""
         lowest, highest = self.pairs
-        n = lowest + source.below(highest - lowest + 1)
+        n = lowest + rng.below(highest - lowest + 1)
         noise = self.round.find(COUNTS, Laplace).noise(n)
         flat = counts.ravel()
         if self.published:
-            chosen = noisy_max_repeatedly(flat, n, noise, source)
+            chosen = noisy_max_repeatedly(flat, n, noise, rng)
         else:
             choosing = self.round.find(PAIRS, Choosing)
-            chosen = np.array(choosing.choose_several(flat, n, sensitivity=1, rng=source))
+            chosen = np.array(choosing.choose_several(flat, n, sensitivity=1, rng=rng))
         noisy = np.zeros(flat.size)
-        noisy[chosen] = noise.added(flat[chosen], source)
+        noisy[chosen] = noise.added(flat[chosen], rng)
         member = np.zeros(counts.shape, dtype=bool)
         member.flat[chosen] = True
         margin = SIGNIFICANT * float(noise.size)
         if not self.published:
             member &= noisy.reshape(counts.shape) > 0
         member[-1, -1] = False
-        reader = EndReader(self, cases, source)
+        reader = EndReader(self, cases, rng)
         return Build(cases.labels, member, noisy.reshape(counts.shape), margin, reader).tree()
 
-    def fitness(self, cases: Cases, tree: Tree, source: Randomness) -> float:
+    def fitness(self, cases: Cases, tree: Tree, rng: Randomness) -> float:
         """The noisy fitness of a tree."""
         value = cases.fitness_of(tree, pooled=self.published)
         noise = self.round.find(FITNESS, Laplace).noise(GRID)
-        return int(noise.added(np.array(value), source)) / (GRID * max(cases.number, 1))
+        return int(noise.added(np.array(value), rng)) / (GRID * max(cases.number, 1))
 
 
 @dataclass
@@ -110,7 +110,7 @@ class EndReader:
 
     sampler: Sampler
     cases: Cases
-    source: Randomness
+    rng: Randomness
     used: int = 0
 
     def __call__(self, members: set[int], share: float) -> tuple[Booleans, Booleans] | None:
@@ -126,22 +126,22 @@ class EndReader:
         ordered = sorted(members)
         for counts in self.cases.first_and_last(members):
             flags = np.zeros(len(counts), dtype=bool)
-            noisy = noise.added(counts[ordered], self.source)
+            noisy = noise.added(counts[ordered], self.rng)
             flags[ordered] = noisy >= max(SIGNIFICANT * float(noise.size), 1)
             result.append(flags)
         return result[0], result[1]
 
 
 def noisy_max_repeatedly(
-    counts: npt.NDArray[np.int64], n: int, noise: CountNoise, source: Randomness
+    counts: npt.NDArray[np.int64], n: int, noise: CountNoise, rng: Randomness
 ) -> npt.NDArray[np.int64]:
     """Report Noisy Max n times without replacement, fresh Laplace noise each time, as printed."""
-    drawn = noise.draw(n * counts.size, source).reshape(n, counts.size)
+    drawn = noise.draw(n * counts.size, rng).reshape(n, counts.size)
     left = np.ones(counts.size, dtype=bool)
     chosen = np.empty(n, dtype=np.int64)
     for i in range(n):
         noisy = np.where(left, counts + drawn[i], np.iinfo(np.int64).min)
         best = np.flatnonzero(noisy == noisy.max())
-        chosen[i] = best[source.below(len(best))]
+        chosen[i] = best[rng.below(len(best))]
         left[chosen[i]] = False
     return chosen

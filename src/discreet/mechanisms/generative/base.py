@@ -89,14 +89,14 @@ class Generative(Mechanism[Variants]):
         """The noisy steps of each network by its name, fitted to the budget; public."""
 
     @abstractmethod
-    def _train(self, log: EventLog, source: Randomness, watch: Watch) -> State:
+    def _train(self, log: EventLog, rng: Randomness, watch: Watch) -> State:
         """Train, resuming from `watch.resumed()` if there is anything.
 
         The result's facts hold at least `cases`, a noisy or public number.
         """
 
     @abstractmethod
-    def _generate(self, model: State, cases: int, source: Randomness) -> Variants:
+    def _generate(self, model: State, cases: int, rng: Randomness) -> Variants:
         """Cases drawn from a trained model: post-processing."""
 
     def _check_model(self, model: State) -> None:
@@ -144,6 +144,6 @@ class Generative(Mechanism[Variants]):
         super().check(log)
         require_torch(self.name)
 
-    def _draw(self, log: EventLog, source: Randomness) -> Variants:
-        model = self._train(log, source, Watch())
-        return self._generate(model, model.facts["cases"], source)
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        model = self._train(log, rng, Watch())
+        return self._generate(model, model.facts["cases"], rng)

@@ -134,7 +134,7 @@ class OverDictionary(Generative):
         self,
         counts: Integers,
         facts: dict[str, Any],
-        source: Randomness,
+        rng: Randomness,
         watch: Watch,
         saved: State | None,
     ) -> State:
@@ -142,15 +142,15 @@ class OverDictionary(Generative):
 
     @abstractmethod
     def _columns_of(
-        self, model: State, columns: Dictionary, cases: int, source: Randomness
+        self, model: State, columns: Dictionary, cases: int, rng: Randomness
     ) -> Integers:
         """The columns of cases drawn from a trained model."""
 
-    def _generate(self, model: State, cases: int, source: Randomness) -> Variants:
+    def _generate(self, model: State, cases: int, rng: Randomness) -> Variants:
         columns = Dictionary.from_facts(model.facts)
         if len(columns.variants) == 0:
             return columns.variants
-        return columns.decode(self._columns_of(model, columns, cases, source))
+        return columns.decode(self._columns_of(model, columns, cases, rng))
 
     def _plans(self, budget: Budget) -> dict[str, TrainingPlan]:
         wanted = self._schedule()
@@ -229,13 +229,13 @@ class OverDictionary(Generative):
         if self.fidelity == "published" and len(log.variants) > MOST_COLUMNS:
             raise LogError(f"published has one column for each variant, at most {MOST_COLUMNS:,}")
 
-    def _train(self, log: EventLog, source: Randomness, watch: Watch) -> State:
+    def _train(self, log: EventLog, rng: Randomness, watch: Watch) -> State:
         saved = watch.resumed()
-        facts = self._begin(log.variants, source) if saved is None else saved.facts
+        facts = self._begin(log.variants, rng) if saved is None else saved.facts
         counts = Dictionary.from_facts(facts).counts(log.variants)
-        return self._fit(counts, facts, source, watch, saved)
+        return self._fit(counts, facts, rng, watch, saved)
 
-    def _begin(self, variants: Variants, source: Randomness) -> dict[str, Any]:
+    def _begin(self, variants: Variants, rng: Randomness) -> dict[str, Any]:
         """The dictionary, the number of cases, and the frequencies that training starts from."""
         if self.fidelity == "published":
             columns = Dictionary.of(variants, other=False)
@@ -244,9 +244,9 @@ class OverDictionary(Generative):
                 "trained_on": max(1, variants.cases),
             }
         noise = self.noisy_step(SIZE).noise()
-        size = max(1, int(noise.added(np.array(variants.cases), source)))
+        size = max(1, int(noise.added(np.array(variants.cases), rng)))
         if self.dictionary is None:
-            shown, noisy = self.step(DICTIONARY, Selecting).select(variants.counts, source)
+            shown, noisy = self.step(DICTIONARY, Selecting).select(variants.counts, rng)
             found = variants.take(shown, noisy).trimmed()
             start = np.maximum(found.counts - self.selection.mean, 0.5)
         else:

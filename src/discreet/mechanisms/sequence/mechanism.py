@@ -189,31 +189,31 @@ class Sequence(Generative):
             )
         return found
 
-    def _train(self, log: EventLog, source: Randomness, watch: Watch) -> State:
+    def _train(self, log: EventLog, rng: Randomness, watch: Watch) -> State:
         from discreet.mechanisms.sequence.training import trained
 
         saved = watch.resumed()
-        facts = self._begin(log.variants, source) if saved is None else saved.facts
+        facts = self._begin(log.variants, rng) if saved is None else saved.facts
         seen = seen_through(log.variants, tuple(facts["activities"]), self.max_length)
-        return trained(seen, facts, self.noisy_step(NETWORK), source, watch, saved)
+        return trained(seen, facts, self.noisy_step(NETWORK), rng, watch, saved)
 
-    def _begin(self, log: Variants, source: Randomness) -> dict[str, Any]:
+    def _begin(self, log: Variants, rng: Randomness) -> dict[str, Any]:
         """The activities and the number of cases."""
         if self.alphabet is None:
-            labels = self.finding.of(log, source) or (UNDISCLOSED,)
+            labels = self.finding.of(log, rng) or (UNDISCLOSED,)
         else:
             labels = labels_of(self.alphabet, log) or (UNDISCLOSED,)
         seen = seen_through(log, labels, self.max_length)
-        size = noisy_size(seen, self.noisy_step(SIZE).noise(), source)
+        size = noisy_size(seen, self.noisy_step(SIZE).noise(), rng)
         cases = size if self.cases is None else max(1, self.cases)
         return {"activities": list(labels), "cases": cases, "trained_on": size}
 
-    def _generate(self, model: State, cases: int, source: Randomness) -> Variants:
+    def _generate(self, model: State, cases: int, rng: Randomness) -> Variants:
         from discreet.mechanisms.sequence.network import written
 
         labels = tuple(model.facts["activities"])
         longest = 1 if labels == (UNDISCLOSED,) else self.max_length
-        codes, lengths = written(model.tensors, len(labels), WIDTH, longest, cases, source)
+        codes, lengths = written(model.tensors, len(labels), WIDTH, longest, cases, rng)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return Variants.of_cases(labels, codes.astype(np.int32), offsets)[0].trimmed()
 

@@ -79,13 +79,13 @@ def written(
     width: int,
     max_length: int,
     cases: int,
-    source: Randomness,
+    rng: Randomness,
 ) -> tuple[Integers, Integers]:
     """Fresh cases of a trained network: their codes one after another, and their lengths."""
     weights = {name: torch.tensor(array, dtype=torch.float64) for name, array in arrays.items()}
     found = [
         _written(
-            partial(plain, weights), labels, width, max_length, min(AT_ONCE, cases - begin), source
+            partial(plain, weights), labels, width, max_length, min(AT_ONCE, cases - begin), rng
         )
         for begin in range(0, cases, AT_ONCE)
     ]
@@ -97,7 +97,7 @@ def written(
 
 
 def _written(
-    apply: Apply, mark: int, width: int, max_length: int, cases: int, source: Randomness
+    apply: Apply, mark: int, width: int, max_length: int, cases: int, rng: Randomness
 ) -> tuple[Integers, Integers]:
     symbols = mark + 1
     drawn = torch.full((cases, max_length), mark)
@@ -113,7 +113,7 @@ def _written(
         if position == 0:
             logits[:, mark] = -torch.inf
         reach = torch.softmax(logits, 1).cumsum(1)
-        point = uniforms((len(running), 1), source) * reach[:, -1:]
+        point = uniforms((len(running), 1), rng) * reach[:, -1:]
         last = (reach < point).sum(1).clamp_max(mark)
         drawn[running, position] = last
         going = last != mark

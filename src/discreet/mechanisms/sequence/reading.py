@@ -52,7 +52,7 @@ class Finding:
         spread = -NormalDist().inv_cdf(self.chance / PER_CASE) * self.noise.deviation
         return (2 + spread) * (1 + 1e-6)
 
-    def of(self, log: Variants, source: Randomness) -> tuple[str, ...]:
+    def of(self, log: Variants, rng: Randomness) -> tuple[str, ...]:
         """The activities whose noisy count passes; of each case the first PER_CASE count.
 
         Only activities that some case counts towards may pass at all: a case with very many of
@@ -65,7 +65,7 @@ class Finding:
         ones = np.ones(int(few.sum()), dtype=np.int64)
         given = Contributions(given.owner[few], given.key[few], ones, given.size)
         unnoted = replace(self.noise, name="")
-        counts = given.noisy_counts(log.counts, BOUND, "l2", unnoted, source)
+        counts = given.noisy_counts(log.counts, BOUND, "l2", unnoted, rng)
         eligible = np.zeros(given.size, dtype=np.bool_)
         eligible[given.key] = True
         counts[~eligible] = -np.inf
@@ -75,9 +75,9 @@ class Finding:
         return tuple(log.activities[code] for code in named)
 
 
-def noisy_size(log: Variants, noise: CountNoise, source: Randomness) -> int:
+def noisy_size(log: Variants, noise: CountNoise, rng: Randomness) -> int:
     """How many cases there are, at least 1."""
-    return max(1, int(noise.added(np.array(log.cases), source)))
+    return max(1, int(noise.added(np.array(log.cases), rng)))
 
 
 def seen_through(log: Variants, labels: tuple[str, ...], max_length: int) -> Variants:

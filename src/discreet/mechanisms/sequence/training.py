@@ -66,14 +66,14 @@ def trained(
     seen: Variants,
     facts: dict[str, Any],
     spending: SampledGaussian,
-    source: Randomness,
+    rng: Randomness,
     watch: Watch,
     saved: State | None,
 ) -> State:
     """Train on the cases, resuming from what was saved; the mean of the later weights."""
     plan = spending.plan
     sizes = layer_sizes(len(seen.activities), WIDTH)
-    weights = fresh_weights(sizes, source, torch.float64)
+    weights = fresh_weights(sizes, rng, torch.float64)
     for name in ("direct", "correction"):
         weights[name].zero_()
     steps = PrivateSteps(
@@ -82,7 +82,7 @@ def trained(
         clip=clip_for(plan, facts["trained_on"]),
         expected_cases=float(plan.sampling_rate) * facts["trained_on"],
         optimiser=lambda tensors: torch.optim.Adam(tensors, lr=LEARNING_RATE),
-        source=source,
+        rng=rng,
     )
     steps.set_rate(LEARNING_RATE * min(1.0, math.sqrt(FOR_STEPS / plan.steps)))
     average = {name: weight.clone() for name, weight in weights.items()}

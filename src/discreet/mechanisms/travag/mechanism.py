@@ -88,25 +88,25 @@ class TraVaG(OverDictionary):
         self,
         counts: Integers,
         facts: dict[str, Any],
-        source: Randomness,
+        rng: Randomness,
         watch: Watch,
         saved: State | None,
     ) -> State:
         if self.fidelity == "strict":
             from discreet.mechanisms.travag.strict import trained
 
-            return trained(self, counts, facts, source, watch, saved)
+            return trained(self, counts, facts, rng, watch, saved)
         from discreet.mechanisms.travag.published import trained as published
 
         ratio = self.discriminator_steps
-        return published(self, ratio, counts, facts, source, watch, saved)
+        return published(self, ratio, counts, facts, rng, watch, saved)
 
     def _columns_of(
-        self, model: State, columns: Dictionary, cases: int, source: Randomness
+        self, model: State, columns: Dictionary, cases: int, rng: Randomness
     ) -> Integers:
         from discreet.mechanisms.travag.networks import columns_of
 
-        return columns_of(model.tensors, columns, cases, self.fidelity == "strict", source)
+        return columns_of(model.tensors, columns, cases, self.fidelity == "strict", rng)
 
     def _check_model(self, model: State) -> None:
         columns = Dictionary.from_facts(model.facts).columns

@@ -50,7 +50,7 @@ def discriminate(apply: Apply, cases: Tensor) -> Tensor:
 
 
 def columns_of(
-    tensors: Mapping[str, Any], columns: Dictionary, cases: int, strict: bool, source: Randomness
+    tensors: Mapping[str, Any], columns: Dictionary, cases: int, strict: bool, rng: Randomness
 ) -> Integers:
     """Columns of cases drawn from a trained model; never the one that stands for others.
 
@@ -63,11 +63,11 @@ def columns_of(
     found = [np.zeros(0, dtype=np.int64)]
     with torch.no_grad():
         for begin in range(0, cases, AT_ONCE):
-            noise = normals((min(AT_ONCE, cases - begin), LATENT), source)
+            noise = normals((min(AT_ONCE, cases - begin), LATENT), rng)
             odds = decode(decoder, generate(generator, noise))[:, :shown]
             if strict:
                 reached = odds.double().softmax(1).cumsum(1)
-                drawn = uniforms((len(odds), 1), source) * reached[:, -1:]
+                drawn = uniforms((len(odds), 1), rng) * reached[:, -1:]
                 chosen = (reached < drawn).sum(1)
             else:
                 chosen = odds.argmax(1)

@@ -44,33 +44,33 @@ class Training:
     """The four networks of one training."""
 
     def __init__(
-        self, mechanism: OverDictionary, counts: Integers, size: int, source: Randomness
+        self, mechanism: OverDictionary, counts: Integers, size: int, rng: Randomness
     ) -> None:
         columns = len(counts)
         self.plans = mechanism.plans
-        self.source = source
+        self.rng = rng
         self.column_of = np.repeat(np.arange(columns), counts)
         self.columns = columns
         self.expected = size * float(self.plans[DECODER].sampling_rate)
         adam = partial(torch.optim.Adam, lr=RATE)
         rmsprop = partial(torch.optim.RMSprop, lr=RATE, alpha=0.99)
-        self.encoder = Steps(fresh_weights(encoder_sizes(columns), source), adam)
-        self.generator = Steps(fresh_weights(generator_sizes(), source), rmsprop)
+        self.encoder = Steps(fresh_weights(encoder_sizes(columns), rng), adam)
+        self.generator = Steps(fresh_weights(generator_sizes(), rng), rmsprop)
         self.decoder = PrivateSteps(
-            fresh_weights(decoder_sizes(columns), source),
+            fresh_weights(decoder_sizes(columns), rng),
             mechanism.noisy_step(DECODER),
             clip=DECODER_CLIP,
             expected_cases=self.expected,
             optimiser=adam,
-            source=source,
+            rng=rng,
         )
         self.discriminator = PrivateSteps(
-            fresh_weights(discriminator_sizes(columns), source),
+            fresh_weights(discriminator_sizes(columns), rng),
             mechanism.noisy_step(DISCRIMINATOR),
             clip=DISCRIMINATOR_CLIP,
             expected_cases=self.expected,
             optimiser=rmsprop,
-            source=source,
+            rng=rng,
         )
 
     @property
@@ -124,7 +124,7 @@ class Training:
         self.generator.apply(dict(zip(leaves, found, strict=True)))
 
     def _fakes(self, generator: partial[Tensor], cases: int) -> Tensor:
-        latent = generate(generator, normals((cases, LATENT), self.source))
+        latent = generate(generator, normals((cases, LATENT), self.rng))
         return torch.sigmoid(decode(partial(plain, self.decoder.weights), latent))
 
     def _sample(self, steps: PrivateSteps) -> Tensor:
@@ -139,12 +139,12 @@ def trained(
     discriminator_steps: int,
     counts: Integers,
     facts: dict[str, Any],
-    source: Randomness,
+    rng: Randomness,
     watch: Watch,
     saved: State | None,
 ) -> State:
     """Take all planned steps of both phases, resuming from `saved`."""
-    run = Training(mechanism, counts, facts["trained_on"], source)
+    run = Training(mechanism, counts, facts["trained_on"], rng)
     if saved is not None:
         resume(run.networks, saved)
     save = partial(kept, run.networks, facts)

@@ -64,12 +64,12 @@ def trained(
     mechanism: OverDictionary,
     counts: Integers,
     facts: dict[str, Any],
-    source: Randomness,
+    rng: Randomness,
     watch: Watch,
     saved: State | None,
 ) -> State:
     """Take all planned steps, resuming from `saved`."""
-    run = Game(mechanism, counts, facts, source)
+    run = Game(mechanism, counts, facts, rng)
     if saved is None:
         run.begin(torch.tensor(facts["start"], dtype=torch.float64))
     else:
@@ -87,9 +87,9 @@ class Game:
     """A discriminator that sees noisy sums, against a generator that sees the discriminator."""
 
     def __init__(
-        self, mechanism: OverDictionary, counts: Integers, facts: dict[str, Any], source: Randomness
+        self, mechanism: OverDictionary, counts: Integers, facts: dict[str, Any], rng: Randomness
     ) -> None:
-        self.counts, self.source = counts, source
+        self.counts, self.rng = counts, rng
         self.columns = torch.eye(len(counts))
         spending = mechanism.noisy_step(DISCRIMINATOR)
         plan = spending.plan
@@ -103,14 +103,12 @@ class Game:
             for network, found in sizes.items()
             for name, size in found.items()
         }
-        self.generator = Steps(
-            fresh_weights(layers, source), partial(torch.optim.SGD, lr=self.speed)
-        )
+        self.generator = Steps(fresh_weights(layers, rng), partial(torch.optim.SGD, lr=self.speed))
         self.averaged = Steps(
             {name: weight.clone() for name, weight in self.generator.weights.items()},
             partial(torch.optim.SGD, lr=0.0),
         )
-        weights = fresh_weights(discriminator_sizes(len(counts)), source)
+        weights = fresh_weights(discriminator_sizes(len(counts)), rng)
         weights["first"] *= len(counts) ** 0.5  # of a unit vector's entries only one counts
         weights["last"].zero_()
         self.discriminator = PrivateSteps(
@@ -119,7 +117,7 @@ class Game:
             clip=CLIP,
             expected_cases=expected,
             optimiser=partial(torch.optim.SGD, lr=rate),
-            source=source,
+            rng=rng,
         )
 
     @property
@@ -139,7 +137,7 @@ class Game:
     def begin(self, start: Tensor) -> None:
         """Learn to compress the columns, then meet the frequencies that are known; no data."""
         columns = self.columns
-        encoder = fresh_weights(encoder_sizes(len(columns)), self.source)
+        encoder = fresh_weights(encoder_sizes(len(columns)), self.rng)
         decoder = _under("decoder", self.generator.weights)
         both = [weight.requires_grad_() for weight in (*encoder.values(), *decoder.values())]
         adam = torch.optim.Adam(both, lr=0.005)
@@ -176,7 +174,7 @@ class Game:
 
     def chances(self, weights: Weights) -> Tensor:
         """How often each column is generated."""
-        noise = normals((GENERATED, LATENT), self.source)
+        noise = normals((GENERATED, LATENT), self.rng)
         latent = generate(partial(plain, _under("generator", weights)), noise)
         return (
             decode(partial(plain, _under("decoder", weights)), latent).double().softmax(1).mean(0)

@@ -138,7 +138,7 @@ class Choosing(Step):
         """The index of the chosen one; see `privacy/selection.py` for the scores."""
         choose = exponential if self.method == "exponential" else noisy_max
         chosen = choose(
-            scores, epsilon=self.epsilon, sensitivity=sensitivity, monotone=monotone, source=rng
+            scores, epsilon=self.epsilon, sensitivity=sensitivity, monotone=monotone, rng=rng
         )
         note(self.name, [chosen])
         return chosen
@@ -150,7 +150,7 @@ class Choosing(Step):
         if self.method != "permute and flip":
             raise SpendingError(f"{self.name}: several are chosen by permute and flip")
         chosen = noisy_top_k(
-            scores, k, epsilon=self.epsilon, sensitivity=sensitivity, monotone=False, source=rng
+            scores, k, epsilon=self.epsilon, sensitivity=sensitivity, monotone=False, rng=rng
         )
         note(self.name, chosen)
         return chosen
