@@ -16,13 +16,13 @@ from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import parameter
-from discreet.mechanisms.travas import TraVaS
+from discreet.mechanisms.travas import VARIANTS, TraVaS
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.partition import TruncatedSelection
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.steps import Proved, Statement, Step
+from discreet.privacy.steps import Proved, Selecting, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -109,15 +109,23 @@ class ThresholdOffByOne(TruncatedSelection):
         return super().noise(size, rng) + 1
 
 
+@dataclass(frozen=True)
+class TenTimesLooser(TruncatedSelection):
+    """A threshold and noise for ten times the δ that it states."""
+
+    @property
+    def threshold(self) -> int:
+        return TruncatedSelection(self.epsilon, 10 * self.delta).threshold
+
+
 @dataclass(frozen=True, kw_only=True)
 class OffByOne(TraVaS):
     """TraVaS with ≥ for >."""
 
     name: ClassVar[str] = "off by one"
 
-    @property
-    def selection(self) -> TruncatedSelection:
-        return ThresholdOffByOne(self.epsilon, self.delta)
+    def _spending(self, budget: Budget) -> Step:
+        return Selecting(VARIANTS, ThresholdOffByOne(budget.epsilon, budget.delta))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,9 +134,8 @@ class TenfoldDelta(TraVaS):
 
     name: ClassVar[str] = "tenfold delta"
 
-    @property
-    def selection(self) -> TruncatedSelection:
-        return TruncatedSelection(self.epsilon, 10 * self.delta)
+    def _spending(self, budget: Budget) -> Step:
+        return Selecting(VARIANTS, TenTimesLooser(budget.epsilon, budget.delta))
 
 
 @dataclass(frozen=True, kw_only=True)

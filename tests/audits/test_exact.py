@@ -100,7 +100,7 @@ def test_both_paths_draw_the_computed_distribution(mechanism: Mechanism) -> None
     assert parts is not None
     expected = parts["a", "b"]
     draws: tuple[Sequence[Any], ...] = (
-        releases(mechanism, log, 20_000),
+        [run.artefact for run in releases(mechanism, log, 20_000)],
         [mechanism.release(log).artefact for _ in range(1_500)],
     )
     for drawn in draws:

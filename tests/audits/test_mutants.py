@@ -18,8 +18,8 @@ from discreet.privacy.steps import Choosing, Delegated, Proved
 from discreet.privacy.steps import Laplace as Counting
 
 TRAINED = {"ddpm", "sequence", "travag"}
-NOT_IN_THE_TREE = {"headtail", "auto"}
-"""headtail's noise is not yet drawn from its steps; auto's is that of what it chooses."""
+NOT_IN_THE_TREE = {"auto"}
+"""Its noise is that of what it chooses."""
 NAMES = [name for name in audited_names() if name not in NOT_IN_THE_TREE]
 FEW = Effort(runs=40, seconds=0.0, fewest=40, trials=8)
 

@@ -208,7 +208,7 @@ def _check_fit(mechanism: Mechanism, pair: Pair) -> None:
             "follows from that for cases"
         )
     relation = mechanism.guarantee().neighbours
-    if pair.neighbours != relation:
+    if not pair.fits(relation):
         raise ParameterError(
             f"{mechanism.name} promises something for {relation} neighbours; the pair "
             f"{pair.name!r} is {pair.neighbours}, so it could not contradict it"

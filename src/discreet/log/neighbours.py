@@ -49,6 +49,10 @@ class Pair:
         """How the two logs are related."""
         return "add-remove" if self.removed is None else "swap"
 
+    def fits(self, neighbours: Literal["add-remove", "swap"]) -> bool:
+        """Whether it could contradict a promise for such neighbours; canaries fit either."""
+        return bool(self.canaries) or self.neighbours == neighbours
+
     @cached_property
     def logs(self) -> tuple[EventLog, EventLog]:
         """The log without and the log with the added case."""
