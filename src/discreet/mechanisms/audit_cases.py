@@ -148,6 +148,13 @@ EMPTIED_HEAD = Pair(
     traces(*[w for v in ("ab", "ac", "ad", "abc", "acb", "abd") for w in (v, 1)]),
     Case(("a", "b")),
 )
+_RARE = tuple("".join(word) for size in range(1, 7) for word in product("cde", repeat=size))
+MANY_HIDDEN = Pair(
+    "many hidden",
+    "one frequent variant and 1,092 that one case each has: shows what reads the hidden cases",
+    traces("ab", 1600, *(entry for word in _RARE for entry in (word, 1))),
+    Case(("c", "d") * 4),
+)
 _CANARIES = tuple(tuple("a" + "".join(rest)) for rest in product("abcd", repeat=4))
 CANARIES = Pair(
     "canaries",

@@ -13,6 +13,7 @@ from discreet.mechanisms.audit_cases import (
     EMPTIED_HEAD,
     FILLED_HEAD,
     FREQUENT,
+    MANY_HIDDEN,
     NEW_ACTIVITY,
     ONE_MORE,
     AuditCase,
@@ -138,12 +139,18 @@ class HeadTail(Mechanism[Variants]):
         return (
             AuditCase({}, pairs),
             AuditCase({"alphabet": None}, pairs),
+            AuditCase({}, (MANY_HIDDEN,), usual=False),
             AuditCase({"alphabet": None, "delta": 1e-6}, pairs, usual=False),
             AuditCase({"delta": 0.0}, pairs, usual=False),
         )
 
     def _spending(self, budget: Budget) -> Step:
         return spending(budget)
+
+    @property
+    def _tree(self) -> Step:
+        assert self.spending is not None
+        return self.spending
 
     def _statement(self, asked: Budget) -> Statement:
         status, conditions = (
@@ -169,9 +176,7 @@ class HeadTail(Mechanism[Variants]):
         if self.alphabet is not None:
             cases = projected(cases, labels_of(self.alphabet, cases))
         about, chosen = self._probed(cases, rng)
-        tail = Tail(
-            self._spending(self.case_budget), chosen, self.alphabet is not None, self.clear_model
-        )
+        tail = Tail(self._tree, chosen, self.alphabet is not None, self.clear_model)
         if chosen == NO_HEAD:
             return tail.release(Variants.empty(cases.activities), cases, about, rng)
         selecting = self._selecting(chosen)
