@@ -159,12 +159,12 @@ def tamper(ledger: Ledger, *statements: str) -> None:
 
 
 EDITED = "UPDATE discreet_entries SET body = REPLACE(body, '\"why\"', '\"not\"') WHERE number = 4"
+REHASHED = (
+    "UPDATE discreet_entries SET hash = SUBSTR(hash, 2) || SUBSTR(hash, 1, 1) WHERE number = 4"
+)
 TAMPERING = {
     "an edited entry": ([EDITED], "entry 4 was changed"),
-    "an edited hash": (
-        ["UPDATE discreet_entries SET hash = REPLACE(hash, 'a', 'b') WHERE number = 4"],
-        "entry 4 was changed",
-    ),
+    "an edited hash": ([REHASHED], "entry 4 was changed"),
     "a deleted entry": (["DELETE FROM discreet_entries WHERE number = 4"], "entry 5 follows"),
     "a deleted first entry": (["DELETE FROM discreet_entries WHERE number = 1"], "entry 2 follows"),
     "a deleted last entry": (

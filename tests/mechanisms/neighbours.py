@@ -1,7 +1,7 @@
 """A first simple audit: how often an event happens on two neighbouring logs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
 from typing import Any
@@ -21,6 +21,10 @@ class Small:
     """A log that is only its variants."""
 
     counts: Mapping[Any, int]
+    case_column: str = "case:concept:name"
+    individual_column: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    classifier: str = "activity"
 
     @cached_property
     def variants(self) -> Variants:

@@ -161,6 +161,9 @@ class Fixed:
     def _draw(self, log: EventLog, rng: Randomness) -> Artefact:
         return self.artefact
 
+    def check(self, log: EventLog) -> None:
+        """Nothing is refused."""
+
 
 def _silenced(mechanism: Mutated, names: set[str]) -> Mutated:
     assert mechanism.spending is not None

@@ -165,6 +165,13 @@ CANARIES = Pair(
 )
 
 _ORDINARY = Case(("R", "H", "M", "D"))
+SWAP_FAR_AHEAD = Pair(
+    "swap: far ahead",
+    "one of 2,000 equal cases becomes another: which pairs lead is certain, counts move by one",
+    traces("a", 1999),
+    Case(("b",)),
+    removed=Case(("a",)),
+)
 SWAP_SURGERY_TWICE = Pair(
     "swap: surgery twice",
     "variant 4 of Table I of paper 000 in place of an ordinary case",

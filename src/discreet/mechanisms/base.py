@@ -89,7 +89,9 @@ class Mechanism(ABC, Generic[A_co]):
         except ParameterError:
             raise
         except ValueError as error:
-            raise ParameterError(f"{self.name}: {error}") from error
+            raise ParameterError(
+                f"{self.name}: {error}; give a larger epsilon, or larger shares of it"
+            ) from error
 
     def _validate(self) -> None:
         """Refuse parameters that do not go together; a subclass extends this."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.mechanisms.audit_cases import (
     SWAP_ENDLESS_CASE,
+    SWAP_FAR_AHEAD,
     SWAP_NEW_ACTIVITY,
     SWAP_ONLY_CASE,
     SWAP_OTHER_ORDER,
@@ -227,6 +228,11 @@ class DPIM(Mechanism[TreeDocument]):
             AuditCase({**strict, "delta": 1e-6}, pairs, usual=False),
             AuditCase({**strict, "delta": 0.0}, pairs, usual=False),
             AuditCase({**sampler, "min_fitness": 0.0}, (SWAP_ONLY_CASE, CONCURRENT, MORE_LOOPS)),
+            AuditCase(
+                {**sampler, "min_fitness": 0.0, "fewest_pairs": 2, "most_pairs": 2},
+                (SWAP_FAR_AHEAD,),
+                usual=False,
+            ),
             AuditCase(sampler, (SWAP_OTHER_ORDER, SWAP_ENDLESS_CASE), usual=False),
             AuditCase(refuted, (SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY)),
         )

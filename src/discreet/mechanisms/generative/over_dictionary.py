@@ -102,7 +102,7 @@ class OverDictionary(Generative):
     @classmethod
     def _strict_audit_cases(cls) -> tuple[AuditCase, ...]:
         """A public dictionary that lists a canary; a found one; the default parameters."""
-        quick = {"fidelity": "strict", "cases": 0, "steps": 2, "sampling_rate": 0.95}
+        quick = {"fidelity": "strict", "cases": 0, "steps": 2, "sampling_rate": 1.0}
         listed = {**quick, "dictionary": (("a", "b"), ("a", "c"), ("a", "d"))}
         return (
             AuditCase(listed, (NO_CASE, UNIQUE_VARIANT), usual=False),

@@ -120,7 +120,7 @@ class Sequence(Generative):
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
         """The default, and few steps with a public alphabet and without; see the base class."""
-        quick = {"cases": 0, "steps": 2, "sampling_rate": 0.95, "max_length": 2}
+        quick = {"cases": 0, "steps": 2, "sampling_rate": 1.0, "max_length": 2}
         return (
             AuditCase(quick, (NO_CASE, NEW_ACTIVITY), usual=False),
             AuditCase({**quick, "alphabet": None}, (FREQUENT, NEW_ACTIVITY), usual=False),
