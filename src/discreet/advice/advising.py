@@ -86,7 +86,7 @@ def advise(
     stand_in: bool = False,
     on_start: Callable[[str], None] = lambda text: None,
 ) -> Advice:
-    """Look at the log, and try budgets on it for about so many seconds.
+    """Look at the log, and try budgets on it for about `seconds` seconds.
 
     `names` are the mechanisms to be tried beside the default one; without them all that need no
     more than the `parameters` given and train no model. Of a stand-in nothing is said about people

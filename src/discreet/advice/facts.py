@@ -22,7 +22,7 @@ COUNTS = (1, 2, 5, 10, 20, 50, 100)
 
 @dataclass(frozen=True)
 class Bound:
-    """What keeping at most so many cases of each person means."""
+    """What a bound on the cases of each person means."""
 
     cases_per_individual: int
     cases_kept: float

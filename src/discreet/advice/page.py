@@ -77,10 +77,9 @@ def budget_table(advice: Advice) -> Grid:
 def budget_words(advice: Advice) -> str:
     """How to read that table."""
     return (
-        f"Someone who is 50% sure that a certain {advice.unit} is in the log can become so much "
-        "surer by the release and no more, whatever else they know; and a variant of so many "
-        "cases is shown as it is at least every second time, while rarer ones are stood for by "
-        "invented ones."
+        f"Someone who is 50% sure that a certain {advice.unit} is in the log can become at most "
+        "this sure by the release, whatever else they know. A variant with this many cases is "
+        "shown as it is at least every second time; rarer ones are stood for by invented ones."
     )
 
 

@@ -115,7 +115,7 @@ def _steps(parts: Sequence[Part], depth: int = 0) -> Iterator[dict[str, Any]]:
         yield {
             "depth": depth,
             "name": part.name,
-            "epsilon": f"{part.epsilon:.4g}",
+            "epsilon": "–" if part.rho is not None else f"{part.epsilon:.4g}",
             "delta": f"{part.delta:.3g}",
             "rho": "" if part.rho is None else f"{part.rho:.4g}",
             "rule": part.rule,
