@@ -25,6 +25,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "sequence": {"steps": 2},
     "choice": {"candidates": "travas,laplace"},
     "dpim": {"min_fitness": 0.0},
+    "whole": {"variants": "travas"},
 }
 """What a mechanism needs to run at all, or to run quickly."""
 

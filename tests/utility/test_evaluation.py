@@ -34,6 +34,11 @@ def test_the_log_itself_is_perfect(log: EventLog) -> None:
         "times_smape",
         "duration_distance",
         "throughput_distance",
+        "wait_median_error",
+        "wait_p90_error",
+        "duration_log_distance",
+        "start_week_distance",
+        "week_hour_distance",
     ):
         assert found[name] == 0.0, name
 

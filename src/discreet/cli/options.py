@@ -106,6 +106,9 @@ READING_TYPES = {"drop_incomplete": bool, "mapping": Path}
 
 _WANTED = "__wanted_options__"
 
+WHOLE = "whole"
+"""The mechanism that completes variants with times and attributes."""
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -148,6 +151,10 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     ]
     if wanted.parameters and function.__name__ in arguments:
         names = _named(arguments, positional="mechanism" in _positional(signature))
+        if "times" in signature.parameters and {"--times", "--attributes"} & {
+            argument.partition("=")[0] for argument in arguments
+        }:
+            names = [*(names or [wanted.default]), WHOLE]  # completes the variants of the first
         own = {parameter.name for parameter in fresh}
         fresh += [one for one in _parameter_keywords(wanted, names) if one.name not in own]
         offered = {p.name for p in (*fresh, *reading)}

@@ -61,6 +61,14 @@ def release(
             "See `discreet mechanisms`; with --help after it, its own parameters are shown."
         ),
     ] = DEFAULT_MECHANISM,
+    times: Annotated[
+        bool,
+        typer.Option(
+            "--times",
+            help="Release times too, for a mechanism that returns variants; half of the budget "
+            "goes there (--times-share). --attributes adds further columns.",
+        ),
+    ] = False,
     insecure_seed: Seed = None,
     source: Source = None,
     purpose: Purpose = "",
@@ -90,16 +98,19 @@ def release(
       discreet release log.xes -o shared.xes --epsilon 1 --delta 1e-6
       discreet release log.csv -o shared.csv --case patient --activity step --timestamp at
       discreet release log.xes -o shared.xes --individual case:person --cases-per-individual 3
+      discreet release log.xes -o shared.xes --times --attributes org:resource,case:amount:number
       discreet release log.xes -o shared.xes --source hospital-a --purpose "yearly report"
       discreet release log.xes -o shared.xes --epsilon 2 --dry-run
       discreet release --mechanism dpim --help
     """
+    from discreet.cli.whole import completed
     from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
     from discreet.privacy.words.levels import refuse_if_too_weak
     from discreet.releases import check_target, check_unused
 
-    chosen = build(mechanism, **given_parameters(values))
+    mechanism, given = completed(mechanism, given_parameters(values), values, times)
+    chosen = build(mechanism, **given)
     check_target(output, chosen.suffixes)
     check_unused(output, log, force=force)
     if not allow_weak:

@@ -21,12 +21,21 @@ from discreet.utility.subject import Subject, subject_of
 
 if TYPE_CHECKING:
     from discreet.utility.anomalies import Normality
+    from discreet.utility.calendar import Timed
     from discreet.utility.model import Quality
 
 WARNING = "computed on the raw log: for its holder, not for publication"
 
 Group = Literal[
-    "similarity", "difference", "follows", "model", "entropy", "size", "normal", "times"
+    "similarity",
+    "difference",
+    "follows",
+    "model",
+    "entropy",
+    "size",
+    "normal",
+    "times",
+    "attributes",
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
@@ -301,7 +310,8 @@ class Evaluator:
             return []
         from discreet.utility import times
 
-        return [
+        calendar = self._calendar(subject.log, reference) if subject.log.cases else []
+        return calendar + [
             Figure(name, measure(self.log, subject.log), None, "low", meaning)
             for name, measure, meaning in (
                 ("times_smape", times.times_smape, "error of the times between events"),
@@ -317,6 +327,67 @@ class Evaluator:
                 ),
             )
         ]
+
+    def _attributes(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
+        if subject.log is None or self.log is None or not subject.log.cases:
+            return []
+        from discreet.utility import attributes
+
+        return [
+            Figure(f"{name}({column})", measure(self.log, subject.log, column), None, "low", text)
+            for column in attributes.common_columns(self.log, subject.log)
+            for name, measure, text in (
+                ("values", attributes.value_distance, "total variation of its values"),
+                (
+                    "values_by_activity",
+                    attributes.value_distance_by_activity,
+                    "the same, activity by activity",
+                ),
+            )
+        ]
+
+    def _calendar(self, released: EventLog, reference: bool) -> list[Figure]:
+        """Waits, durations, calendar and remaining times, beside one half against the other."""
+        from discreet.utility.calendar import MEASURES
+
+        return [
+            Figure(
+                name,
+                measure(self.timed, calendar_of(released)),
+                self.time_ceilings.get(name) if reference else None,
+                "low",
+                meaning,
+            )
+            for name, (measure, meaning) in MEASURES.items()
+        ]
+
+    @cached_property
+    def timed(self) -> Timed:
+        """The raw log with what measures of times share."""
+        assert self.log is not None
+        return calendar_of(self.log)
+
+    @cached_property
+    def time_ceilings(self) -> dict[str, float]:
+        """Each measure of times for one random half of the log against the other."""
+        from discreet.privacy.randomness import Randomness
+        from discreet.utility.calendar import MEASURES
+
+        assert self.log is not None
+        if self.log.cases < 2:
+            return {}
+        shuffled = Randomness.system().permutation(self.log.cases)
+        left, right = (
+            calendar_of(self.log.take_cases(np.sort(half))) for half in np.array_split(shuffled, 2)
+        )
+        return {name: measure(left, right) for name, (measure, _) in MEASURES.items()}
+
+
+def calendar_of(log: EventLog) -> Timed:
+    """A log as the measures of times take it."""
+    from discreet.utility.calendar import Timed
+
+    return Timed(log)
 
 
 _QUALITY = {

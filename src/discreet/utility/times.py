@@ -81,6 +81,8 @@ def _gaps(log: EventLog) -> dict[tuple[str, str], Floats]:
     inner = np.ones(log.events, dtype=bool)
     inner[log.offsets[:-1]] = False
     second = np.flatnonzero(inner)
+    if not len(second):
+        return {}
     hours = (stamps[second] - stamps[second - 1]) / HOUR
     size = len(log.activities)
     keys = log.codes[second - 1].astype(np.int64) * size + log.codes[second]

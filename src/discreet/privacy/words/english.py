@@ -81,6 +81,6 @@ ENGLISH = Vocabulary(
     "may be exposed outright. Choose δ below {limit}.",
     insisted="This release is weaker than discreet makes by itself; whoever made it insisted.",
     dropped="Only the order of activities is released: times are artificial (1970, a second per "
-    "event) and all other columns are left out. The mechanism amun keeps times and, by its option "
-    "--columns, further columns.",
+    "event) and all other columns are left out. --times releases private times, --attributes "
+    "further columns.",
 )

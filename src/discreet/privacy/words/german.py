@@ -82,6 +82,6 @@ GERMAN = Vocabulary(
     insisted="Diese Veröffentlichung ist schwächer, als discreet sie von sich aus macht; wer sie "
     "machte, hat darauf bestanden.",
     dropped="Nur die Reihenfolge der Aktivitäten ist veröffentlicht: Zeiten sind künstlich (1970, "
-    "eine Sekunde je Ereignis), alle anderen Spalten fehlen. Das Verfahren amun behält Zeiten und "
-    "mit der Option --columns weitere Spalten.",
+    "eine Sekunde je Ereignis), alle anderen Spalten fehlen. --times veröffentlicht private "
+    "Zeiten, --attributes weitere Spalten.",
 )

@@ -1,0 +1,175 @@
+"""How well a release keeps waits, durations, the calendar and remaining times of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.arrays import Booleans, Floats, Integers
+from discreet.log.events import EventLog
+from discreet.log.instants import DAY, HOUR, MONDAY, SECOND, WEEK, microseconds
+
+RELATIONS = 10
+"""Waits are compared on so many of the log's most frequent relations."""
+
+LONGEST_PREFIX = 8
+"""Remaining times are predicted by the last activity and the number of events, up to this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Timed:
+    """A log with the arrays that the measures share."""
+
+    log: EventLog
+
+    @cached_property
+    def instants(self) -> Integers:
+        """When each event happened, in the log's own order."""
+        return microseconds(self.log)
+
+    @cached_property
+    def waits(self) -> dict[tuple[str, str], Floats]:
+        """For each relation the seconds from event to event, sorted."""
+        log = self.log
+        later = np.ones(log.events, dtype=np.bool_)
+        later[log.offsets[:-1]] = False
+        second = np.flatnonzero(later)
+        if not len(second):
+            return {}
+        waited = (self.instants[second] - self.instants[second - 1]) / SECOND
+        size = max(1, len(log.activities))
+        keys = log.codes[second - 1].astype(np.int64) * size + log.codes[second]
+        order = np.lexsort((waited, keys))
+        found, starts = np.unique(keys[order], return_index=True)
+        parts = np.split(waited[order], starts[1:])
+        return {
+            (log.activities[key // size], log.activities[key % size]): part
+            for key, part in zip(found.tolist(), parts, strict=True)
+        }
+
+    @cached_property
+    def durations(self) -> Floats:
+        """ln(1 s + duration) of each case."""
+        begin, end = self.log.offsets[:-1], self.log.offsets[1:] - 1
+        return np.log1p((self.instants[end] - self.instants[begin]) / SECOND)
+
+    @cached_property
+    def start_weeks(self) -> Integers:
+        """The week in which each case starts."""
+        return (self.instants[self.log.offsets[:-1]] - MONDAY) // WEEK
+
+    @cached_property
+    def week_hours(self) -> Integers:
+        """Weekday and hour of each event, UTC."""
+        since = self.instants - MONDAY
+        return np.asarray(since // DAY % 7 * 24 + since // HOUR % 24, dtype=np.int64)
+
+    @cached_property
+    def remaining(self) -> Floats:
+        """Days from each event to the end of its case."""
+        end = np.repeat(self.instants[self.log.offsets[1:] - 1], np.diff(self.log.offsets))
+        return np.asarray((end - self.instants) / DAY, dtype=np.float64)
+
+    @cached_property
+    def positions(self) -> Integers:
+        """The number of each event in its case, from 0, up to `LONGEST_PREFIX`."""
+        begin = np.repeat(self.log.offsets[:-1], np.diff(self.log.offsets))
+        place = np.arange(self.log.events) - begin
+        return np.asarray(np.minimum(place, LONGEST_PREFIX), dtype=np.int64)
+
+
+def wait_error(log: Timed, released: Timed, share: float) -> float:
+    """Median over the log's most frequent relations of the relative error of a quantile of waits.
+
+    A relation that the release lacks has the error 1; waits under a second count as one.
+    """
+    frequent = sorted(log.waits, key=lambda pair: (-len(log.waits[pair]), pair))[:RELATIONS]
+    if not frequent:
+        return 0.0
+    errors = []
+    for pair in frequent:
+        other = released.waits.get(pair)
+        true = max(1.0, float(np.quantile(log.waits[pair], share)))
+        given = None if other is None else max(1.0, float(np.quantile(other, share)))
+        errors.append(1.0 if given is None else abs(given - true) / true)
+    return float(np.median(errors))
+
+
+def duration_log_distance(log: Timed, released: Timed) -> float:
+    """Earth mover's distance of ln(1 s + duration of a case)."""
+    from scipy.stats import wasserstein_distance
+
+    return float(wasserstein_distance(log.durations, released.durations))
+
+
+def total_variation(one: Integers, other: Integers) -> float:
+    """Half the sum of the differences between the shares of values, in [0, 1]."""
+    values, place = np.unique(np.concatenate([one, other]), return_inverse=True)
+    left = np.bincount(place[: len(one)], minlength=len(values)) / max(1, len(one))
+    right = np.bincount(place[len(one) :], minlength=len(values)) / max(1, len(other))
+    return float(np.abs(left - right).sum() / 2)
+
+
+def remaining_error(log: Timed, released: Timed) -> float:
+    """Mean absolute error, in days, of remaining times predicted from the release.
+
+    The predictor is the median remaining time of the released events with the same activity at
+    the same place, else of those with the same activity, else of all.
+    """
+    number = {activity: i for i, activity in enumerate(log.log.activities)}
+    recode = np.array([number.get(label, -1) for label in released.log.activities], dtype=np.int64)
+    known = recode[released.log.codes]
+    wide = LONGEST_PREFIX + 1
+    places = len(number) * wide
+    by_place = _medians(known * wide + released.positions, known >= 0, released.remaining, places)
+    by_activity = _medians(known, known >= 0, released.remaining, len(number))
+    overall = float(np.median(released.remaining))
+    codes = log.log.codes.astype(np.int64)
+    guess = by_place[codes * wide + log.positions]
+    guess = np.where(np.isnan(guess), by_activity[codes], guess)
+    guess = np.where(np.isnan(guess), overall, guess)
+    return float(np.abs(guess - log.remaining).mean())
+
+
+def _medians(keys: Integers, kept: Booleans, values: Floats, size: int) -> Floats:
+    """The median value of each key, NaN where there is none."""
+    keys, values = keys[kept], values[kept]
+    order = np.lexsort((values, keys))
+    found, first, many = np.unique(keys[order], return_index=True, return_counts=True)
+    ranked = values[order]
+    medians = np.full(size, np.nan)
+    medians[found] = (ranked[first + (many - 1) // 2] + ranked[first + many // 2]) / 2
+    return medians
+
+
+Measure = Callable[[Timed, Timed], float]
+MEASURES: dict[str, tuple[Measure, str]] = {
+    "wait_median_error": (
+        lambda log, released: wait_error(log, released, 0.5),
+        "error of the median wait of the ten most frequent relations",
+    ),
+    "wait_p90_error": (
+        lambda log, released: wait_error(log, released, 0.9),
+        "error of the 90% wait of these relations",
+    ),
+    "duration_log_distance": (
+        duration_log_distance,
+        "earth mover's distance of the logarithms of case durations",
+    ),
+    "start_week_distance": (
+        lambda log, released: total_variation(log.start_weeks, released.start_weeks),
+        "total variation of the weeks in which cases start",
+    ),
+    "week_hour_distance": (
+        lambda log, released: total_variation(log.week_hours, released.week_hours),
+        "total variation of weekday and hour of all events",
+    ),
+    "remaining_time_error": (
+        remaining_error,
+        "mean error in days of remaining times predicted from the release",
+    ),
+}
+"""The measures by name, each of the log and the release, with what it means."""

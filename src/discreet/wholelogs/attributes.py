@@ -1,0 +1,85 @@
+"""Attributes that are asked for, read case by case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import Booleans, Integers
+from discreet.log.errors import LogError
+from discreet.log.events import EventLog
+from discreet.privacy.randomness import Randomness
+from discreet.wholelogs.declaring import CORE, Attribute
+
+
+def check_attribute(log: EventLog, attribute: Attribute) -> None:
+    """Raise LogError if there is no such column, or not one of the declared type."""
+    column = attribute.column
+    if column not in log.table.columns:
+        further = [c for c in log.table.columns if c not in CORE]
+        raise LogError(
+            f"this log has no column {column!r}; its further columns are "
+            + (", ".join(further) or "none")
+        )
+    kind = log.table[column].dtype
+    if kind.is_nested():
+        raise LogError(f"the column {column!r} holds {kind}; release plain values only")
+    if attribute.numeric and not kind.is_numeric():
+        raise LogError(
+            f"the column {column!r} holds {kind}, not numbers; read the log with "
+            f"types={{{column!r}: {attribute.kind!r}}} (--types {column}:{attribute.kind}), or "
+            "ask for it as text"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """The values of a column, in the log's order: codes into `values`, −1 where missing."""
+
+    codes: Integers
+    values: pl.Series
+
+    @classmethod
+    def of(cls, log: EventLog, attribute: Attribute) -> Observed:
+        """Read a column, each value by itself as the declared type."""
+        raw = log.table[attribute.column].gather(log.order)
+        if attribute.numeric:
+            numbers = raw.cast(pl.Float64)
+            plain = numbers.set(~numbers.is_finite().fill_null(False), None)
+            if attribute.kind == "integer":
+                plain = plain.round()
+        else:
+            plain = raw.cast(pl.String)
+            if attribute.kind == "boolean":
+                plain = plain.str.to_lowercase()
+        values = plain.drop_nulls().unique().sort()
+        places = pl.DataFrame({"value": values, "code": np.arange(len(values))})
+        joined = plain.to_frame("value").join(places, on="value", how="left", maintain_order="left")
+        return cls(joined["code"].fill_null(-1).to_numpy().astype(np.int64), values)
+
+    @property
+    def present(self) -> Booleans:
+        """Which events have a value."""
+        return self.codes >= 0
+
+    def of_cases(self, offsets: Integers) -> Integers:
+        """The first value of each case, −1 if it has none."""
+        events = len(self.codes)
+        place = np.where(self.present, np.arange(events), events)
+        first = np.minimum.reduceat(place, offsets[:-1]) if len(offsets) > 1 else place[:0]
+        ends = np.minimum(first, max(events - 1, 0))
+        return np.where(first < offsets[1:], self.codes[ends], -1)
+
+    def of_one_event(self, offsets: Integers, rng: Randomness) -> Integers:
+        """For each case the value of one of its events that have one, at random; −1 if none."""
+        held = np.flatnonzero(self.present)
+        case = np.searchsorted(offsets, held, side="right") - 1
+        many = np.bincount(case, minlength=len(offsets) - 1)
+        begin = np.cumsum(many) - many
+        chosen = rng.integers(np.maximum(many, 1), len(many)) if len(many) else many
+        found = np.full(len(many), -1)
+        some = many > 0
+        found[some] = self.codes[held[(begin + chosen)[some]]]
+        return found

@@ -1,0 +1,47 @@
+"""From released variants and noisy tables to a whole log."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.log.assemble import assemble
+from discreet.log.events import EventLog
+from discreet.log.variants import Variants, spans
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Step
+from discreet.releases import fresh_names
+from discreet.wholelogs.clock import Clock
+from discreet.wholelogs.courses import Courses, Released
+from discreet.wholelogs.declaring import Attribute
+from discreet.wholelogs.drawing import draw_times
+from discreet.wholelogs.learning import Times
+from discreet.wholelogs.values import learn_attribute
+
+
+def complete(
+    log: EventLog,
+    variants: Variants,
+    attributes: tuple[Attribute, ...],
+    zone: str,
+    spending: Step,
+    rng: Randomness,
+) -> EventLog:
+    """A new log. The log is read where something is learnt, and nowhere else."""
+    variants = variants.take(np.flatnonzero(variants.counts > 0)).trimmed()
+    order = rng.permutation(variants.cases)
+    chosen = np.repeat(np.arange(len(variants)), variants.counts)[order]
+    positions, offsets = spans(variants.offsets, chosen)
+    codes = variants.codes[positions].astype(np.int64)
+    times, columns = np.zeros(0, dtype=np.int64), {}
+    clock = Clock(zone)
+    released = Released.of(variants)
+    courses = Courses.of(log, variants.activities, clock)
+    if len(codes):
+        learnt = Times.learn(courses, released, spending, rng)
+        times = draw_times(learnt, released, codes, offsets, clock, rng)
+    for attribute in attributes:
+        values = learn_attribute(log, courses, released, attribute, spending, rng)
+        columns[attribute.column] = values.draw(codes, offsets, rng)
+    return assemble(
+        fresh_names(len(chosen), rng), variants.activities, codes, offsets, times, columns
+    )

@@ -1,0 +1,103 @@
+"""Numbers on a public grid of magnitudes, with the grain that they are written in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import Floats, Integers
+from discreet.mechanisms.amun.sampling import choose, fractions
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Gaussian, Step
+from discreet.wholelogs.declaring import Attribute
+from discreet.wholelogs.grids import Grid
+from discreet.wholelogs.tables import Hits, Manner, learn
+
+PER_DECADE = 24
+SMALLEST, DECADES = 1e-3, 15
+"""Magnitudes from .001 to 10¹²; smaller numbers count as zero, larger ones as the largest."""
+
+GRAINS = np.array([100_000, 50_000, 10_000, 5_000, 1_000, 500, 100, 50, 10, 5, 1], dtype=np.int64)
+"""Hundredths of which numbers may be multiples, from 1000 down to .01; the last cell is finer."""
+
+NUMBER_MANNER = Manner(
+    least=(2.0,), most_parts=60, weight=1.0, downwards=True, steps=(1.5, 1.8, 2.1), even=0.2,
+    certain=3.5,
+)  # fmt: skip
+GRAIN_MANNER = Manner(least=(), most_parts=1, weight=3.0, narrowed=False)
+
+_EDGES = SMALLEST * 10.0 ** (np.arange(DECADES * PER_DECADE + 1) / PER_DECADE)
+_SIDE = len(_EDGES) - 1
+
+
+def magnitude_grid() -> Grid:
+    """Negative numbers, zero, positive numbers: half a decade to a group."""
+    half = PER_DECADE // 2
+    groups = np.concatenate(
+        [np.arange(0, _SIDE, half), [_SIDE], np.arange(_SIDE + 1, 2 * _SIDE + 1, half)]
+    )
+    width = np.full(2 * _SIDE + 1, 1.0)
+    return Grid(groups, width / width.sum())
+
+
+def magnitude_cells(numbers: Floats) -> Integers:
+    """The cell of each number."""
+    step = np.searchsorted(_EDGES, np.abs(numbers), side="right") - 1
+    step = np.minimum(step, _SIDE - 1)
+    cells = np.where(numbers < 0, _SIDE - 1 - step, _SIDE + 1 + step)
+    return np.asarray(np.where(step < 0, _SIDE, cells), dtype=np.int64)
+
+
+def grain_cells(numbers: Floats) -> Integers:
+    """The largest grain that each number is a multiple of."""
+    hundredths = np.abs(numbers) * 100
+    whole = np.abs(hundredths - np.round(hundredths)) < 1e-6
+    near = np.minimum(np.round(hundredths), 2.0**62).astype(np.int64)
+    multiple = (near[:, None] % GRAINS == 0) & whole[:, None]
+    return np.where(multiple.any(axis=1), multiple.argmax(axis=1), len(GRAINS))
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Shares of magnitudes and of grains."""
+
+    magnitudes: Floats
+    grains: Floats
+
+    def draw(self, row: Integers, rng: Randomness) -> Floats:
+        """A number for each entry of `row`."""
+        cell = choose(self.magnitudes, len(row), rng)
+        step = np.where(cell > _SIDE, cell - _SIDE - 1, _SIDE - 1 - cell)
+        step = np.clip(step, 0, _SIDE - 1)
+        low, high = _EDGES[step], _EDGES[step + 1]
+        size = low * (high / low) ** fractions(len(row), rng)
+        grain = np.append(GRAINS / 100, 0.0)[choose(self.grains, len(row), rng)]
+        grain = np.where(grain > size, 0.01, grain)
+        rounded = np.where(grain > 0, np.round(size / np.maximum(grain, 1e-9)) * grain, size)
+        rounded = np.where(grain > 0, np.round(rounded, 2), rounded)
+        return np.where(cell == _SIDE, 0.0, np.where(cell < _SIDE, -rounded, rounded))
+
+
+def learn_numbers(
+    amount: Floats, expected: float, attribute: Attribute, spending: Step, rng: Randomness
+) -> Numbers:
+    """From one number per case, NaN where it has none: its magnitude in two rounds, its grain."""
+    held = ~np.isnan(amount)
+    given = np.where(held, amount, 0.0)
+    everyone = np.arange(len(amount))
+    row = np.where(held, 0, -1)
+    family, total = np.zeros(1, dtype=np.int64), np.array([max(expected, 1.0)])
+
+    def steps(*names: str) -> tuple[Gaussian, ...]:
+        return tuple(spending.find(attribute.step(name), Gaussian) for name in names)
+
+    magnitudes = learn(
+        Hits(everyone, row, magnitude_cells(given), len(amount)), total, family, magnitude_grid(),
+        NUMBER_MANNER, 1, steps("magnitudes, coarse", "magnitudes, fine"), rng,
+    ).shares[0]  # fmt: skip
+    grains = learn(
+        Hits(everyone, row, grain_cells(given), len(amount)), total, family,
+        Grid.plain(len(GRAINS) + 1), GRAIN_MANNER, 1, steps("grains"), rng,
+    ).shares[0]  # fmt: skip
+    return Numbers(magnitudes, grains)

@@ -1,0 +1,63 @@
+"""Who gets what of the budget: the steps of a release and their names."""
+
+from __future__ import annotations
+
+from discreet.privacy.accounting import zcdp_rho
+from discreet.privacy.guarantee import Budget, Guarantee
+from discreet.privacy.steps import Concentrated, Delegated, Gaussian, Sequential, Step
+
+VARIANTS = "variants"
+COMPLETING = "times and attributes"
+
+TREND = ("start weeks, coarse", "start weeks, finer", "start weeks, finest")
+START_DAYS, START_SLOTS = "weekdays of starts", "hours of starts"
+DURATIONS = ("durations of cases, coarse", "durations of cases, fine")
+WAITS = ("waits by relation, coarse", "waits by relation, fine")
+EVENT_DAYS, EVENT_SLOTS = "weekdays of later events", "hours of later events"
+
+TIMES = {
+    TREND[0]: 0.03,
+    TREND[1]: 0.045,
+    TREND[2]: 0.075,
+    START_DAYS: 0.03,
+    START_SLOTS: 0.07,
+    DURATIONS[0]: 0.049,
+    DURATIONS[1]: 0.091,
+    WAITS[0]: 0.161,
+    WAITS[1]: 0.299,
+    EVENT_DAYS: 0.045,
+    EVENT_SLOTS: 0.105,
+}
+"""Shares of what times get, in zCDP."""
+
+NAMES = "names of "
+
+NAMES_DELTA = 0.2
+"""Of the delta for attributes: that names of values of one case alone are shown."""
+
+ROOM = 1 - 1e-9
+"""Sums of shares are rounded up; this keeps them within the whole."""
+
+
+def spending(
+    promise: Guarantee, rest: Budget, times: float, attributes: dict[str, dict[str, float]]
+) -> Sequential:
+    """The variants as another mechanism promises them, and one account in zCDP for the rest.
+
+    `times` is the part of it for times; `attributes` has for each attribute its steps with their
+    shares, which add up to one.
+    """
+    named = sum(name.startswith(NAMES) for steps in attributes.values() for name in steps)
+    of_names = NAMES_DELTA if named else 0.0
+    converted = rest.share(1, 1 - of_names)
+    rho = zcdp_rho(converted.epsilon, converted.delta) * ROOM
+    steps: list[Step] = [Gaussian(name, rho * times * part) for name, part in TIMES.items()]
+    each = (1 - times) / len(attributes) if attributes else 0.0
+    for shares in attributes.values():
+        for name, part in shares.items():
+            failing = (
+                rest.share(1, of_names * ROOM / named).delta if name.startswith(NAMES) else 0.0
+            )
+            steps.append(Gaussian(name, rho * each * part, failing))
+    completing = Concentrated(COMPLETING, tuple(steps), converted.delta)
+    return Sequential("whole log", (Delegated(VARIANTS, promise), completing))

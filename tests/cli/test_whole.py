@@ -1,0 +1,61 @@
+"""Whole logs from the command line: release --times --attributes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.test_commands import run
+from tests.wholelogs.logs import log_of, office
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("whole")
+    log_of(office(400)).table.write_csv(path / "log.csv")
+    return path
+
+
+def test_times_and_attributes_in_one_line(folder: Path) -> None:
+    done = run(
+        folder, "release", "log.csv", "-o", "shared.csv", "--times", "--epsilon", "8",
+        "--attributes", "org:resource,case:amount:number", "--timezone", "Europe/Amsterdam",
+        "--mechanism", "auto", "--want", "real-variants",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "whole" in done.stdout
+    table = pl.read_csv(folder / "shared.csv")
+    assert table.columns[3:] == ["org:resource", "case:amount"]
+    assert table["case:amount"].dtype.is_numeric()
+    certificate = json.loads((folder / "shared.csv.certificate.json").read_text())
+    parameters = certificate["parameters"]
+    assert parameters["variants"] == "auto"
+    assert parameters["zone"] == "Europe/Amsterdam"
+    assert parameters["options"] == ['want="real-variants"']
+
+
+def test_without_times_it_says_so(folder: Path) -> None:
+    done = run(folder, "release", "log.csv", "-o", "plain.csv", "--mechanism", "travas")
+    assert done.returncode == 0, done.stderr
+    assert "--times" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--times", "--mechanism", "dpim"), "does not return variants"),
+        (("--times", "--mechanism", "travas", "--rules", "learn"), "no parameter 'rules'"),
+        (("--attributes", "colour"), "no column 'colour'"),
+        (("--times", "--zone", "Mars"), "no time zone"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    done = run(folder, "release", "log.csv", "-o", "never.csv", *arguments)
+    assert done.returncode == 2
+    assert message in " ".join((done.stdout + done.stderr).split())
+    assert not (folder / "never.csv").exists()

@@ -1,0 +1,55 @@
+"""Small logs with times and attributes, for tests."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import polars as pl
+
+from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+
+START = datetime(2021, 3, 1, 8, tzinfo=UTC)
+Event = tuple[str, float, str | None, float | None]
+"""Activity, hours since `START`, resource, amount of the case."""
+
+
+def log_of(cases: list[list[Event]]) -> EventLog:
+    """A log of such cases."""
+    rows = [
+        (f"c{i}", activity, START + timedelta(hours=hours), resource, amount)
+        for i, case in enumerate(cases)
+        for activity, hours, resource, amount in case
+    ]
+    table = pl.DataFrame(
+        rows,
+        schema={
+            CASE: pl.String,
+            ACTIVITY: pl.String,
+            TIME: pl.Datetime("us", "UTC"),
+            "org:resource": pl.String,
+            "case:amount": pl.Float64,
+        },
+        orient="row",
+    )
+    return EventLog.from_table(table)
+
+
+def office(cases: int, seed: int = 1) -> list[list[Event]]:
+    """Cases that start in office hours; checks take minutes, decisions days, letters no time."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(cases):
+        week, day = int(rng.integers(40)), int(rng.integers(5))
+        at = 24 * (7 * week + day) + float(rng.uniform(0, 8))
+        amount = float(rng.choice([50, 100, 100, 250])) if rng.random() < 0.7 else None
+        who = str(rng.choice(["ann", "bob"]))
+        case: list[Event] = [("register", at, who, amount)]
+        at += float(rng.uniform(0.1, 0.5))
+        case.append(("check", at, who, amount))
+        at = 24 * (at // 24 + int(rng.integers(2, 5))) + float(rng.uniform(0, 8))
+        case.append(("decide", at, "eve", amount))
+        if rng.random() < 0.6:
+            case.append(("letter", at, None, amount))
+        found.append(case)
+    return found
