@@ -97,7 +97,7 @@ class TestWords:
     def test_what_is_left_out_is_said(self, desk: Desk) -> None:
         assert "times are artificial" in released(desk, "-o", "out.csv")
         certificate = json.loads((desk.folder / "out.csv.certificate.json").read_text())
-        assert "amun" in certificate["notes"][-1]
+        assert "--times" in certificate["notes"][-1]
         kept = desk.run("release", "log.csv", "-o", "kept.csv", "-m", "amun").stdout
         assert "times are artificial" not in kept
 
