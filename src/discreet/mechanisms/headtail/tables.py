@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -14,6 +14,7 @@ from discreet.mechanisms.blocks.contributions import Contributions, Norm
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Laplace, Step
+from discreet.privacy.transcript import note
 
 MOST_LABELS = 64
 """Activities of a case that may be found through it, if the alphabet is not public."""
@@ -105,7 +106,8 @@ def found_activities(
         given.owner[few], given.key[few], np.ones(few.sum(), np.int64), given.size
     )
     noise = tables.naming
-    shown = given.noisy_counts(cases.counts, tables.bound, tables.norm, noise, rng)
+    noted = noise if public else replace(noise, name="")  # counts of unnamed ones stay unsaid
+    shown = given.noisy_counts(cases.counts, tables.bound, tables.norm, noted, rng)
     if public:
         passed = shown > CLEAR_LABEL * noise.deviation
         passed[np.argsort(-shown, kind="stable")[:FEWEST_LABELS]] = True
@@ -113,6 +115,7 @@ def found_activities(
         passed = np.zeros(given.size, dtype=bool)
         passed[given.key] = True
         passed &= shown > tables.unseen_threshold
+        note(noise.name, np.sort(shown[passed])[::-1])
     return {cases.activities[i]: float(shown[i]) for i in np.flatnonzero(passed)}
 
 
