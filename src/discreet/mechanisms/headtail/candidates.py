@@ -146,9 +146,8 @@ def recombined(
 ) -> Variants:
     """Walks through the directly-follows graph of the released variants, each weighted once.
 
-    Together with single slips of these variants. For a clear model there are no slips, and walks
-    stay within the language of the model that the released variants make, so that whoever
-    discovers a model finds that one; where it has few sequences, half of them do.
+    For a clear model they stay within the language of the one that the released variants make, so
+    that whoever discovers a model finds that one; where it has few sequences, half of them do.
     """
     source, target, _ = pairs(head)
     size = len(head.activities) + 1
@@ -157,8 +156,7 @@ def recombined(
     chain = Chain(head.activities, [(np.arange(size), weights)])
     longest = 2 * int(head.lengths.max())
     if not clear_model:
-        walks = chain.sample(longest, samples, generator)
-        return mixed(slipped(head, samples, generator), walks, SLIPS)
+        return chain.sample(longest, samples, generator)
     often = np.sort(np.argsort(-head.counts, kind="stable")[:MODELLED_HEAD])
     language = Language(inductive_miner(head.take(often)), head.activities)
     clear = chain.sample(longest, samples, generator, language)

@@ -10,8 +10,7 @@ case's vector depends on the case and on the weights only, to the last bit. It i
 norm of at most CLIP and rounded towards zero, entry by entry. The sum changes by a vector of norm
 CLIP at most if a case comes or goes; discrete Gaussian noise of variance CLIP²·STEPS/(2ρ) makes
 each step ρ/STEPS-zCDP, and STEPS of them, each chosen by the ones before, ρ-zCDP (Canonne, Kane,
-Steinke 2020). The size of a step, momentum and averages are
-post-processing.
+Steinke 2020). The size of a step, momentum and averages are post-processing.
 """
 
 from __future__ import annotations
