@@ -14,6 +14,7 @@ from discreet.cli.console import (
     out,
     print_json,
     show_promise,
+    show_steps,
     stage,
     steward_note,
     steward_notes,
@@ -106,7 +107,6 @@ def release(
     from discreet.cli.whole import completed
     from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.privacy.words.levels import refuse_if_too_weak
     from discreet.releases import check_target, check_unused
 
     mechanism, given = completed(mechanism, given_parameters(values), values, times)
@@ -114,7 +114,7 @@ def release(
     check_target(output, chosen.suffixes)
     check_unused(output, log, force=force)
     if not allow_weak:
-        refuse_if_too_weak(chosen.target)
+        chosen.target.refuse_if_too_weak()
     booking = booking_for(
         source, purpose=purpose, bypass=no_ledger, tell=_nothing if quiet else steward_note
     )
@@ -178,7 +178,6 @@ def _print(released: Release, certificate: Certificate, output: Path) -> None:
 def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) -> None:
     """What a release would promise, whether it fits the budget, and what it would write."""
     from discreet.certificate import certificate_path
-    from discreet.privacy.words import level, warnings
 
     promise = chosen.guarantee()
     files = [str(output), str(certificate_path(output))]
@@ -187,16 +186,15 @@ def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) 
             {
                 "would_write": files,
                 "explanation": promise.explain(),
-                "warnings": warnings(promise),
+                "warnings": promise.warnings(),
                 "guarantee": promise.to_dict(),
                 "budget": booking.outlook(),
             }
         )
         return
-    out.print(f"{chosen.name} would promise {promise.holds or 'nothing'} ({level(promise)}):")
+    out.print(f"{chosen.name} would promise {promise.holds or 'nothing'} ({promise.level()}):")
     out.print(Text(promise.explain()))
-    for depth, part in promise.steps():
-        out.print(Text(f"  {'  ' * depth}{part.name}: {part.cost} ({part.rule})"))
+    show_steps(promise)
     out.print(Text(f"Budget: {booking.outlook()}"))
     out.print(f"Would write: {files[0]}\n             {files[1]}", markup=False)
     err.print("Nothing was read, spent or written.")

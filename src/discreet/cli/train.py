@@ -87,14 +87,13 @@ def train(
     from discreet.generative.run import trainable
     from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.privacy.words.levels import refuse_if_too_weak
     from discreet.releases import check_target, check_unused
 
     chosen = trainable(build(mechanism, **given_parameters(values)))
     check_target(output, (SUFFIX,))
     check_unused(output, log, force=force)
     if not allow_weak:
-        refuse_if_too_weak(chosen.target)
+        chosen.target.refuse_if_too_weak()
     booking = booking_for(source, purpose=purpose, bypass=no_ledger, tell=steward_note)
     if not checkpoint_path(output).exists():
         booking.check(chosen, seeded=insecure_seed is not None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,8 +9,7 @@ from discreet.certificate import Certificate, Finding
 from discreet.drawing.pages import render_page
 from discreet.officer.checking import Entry
 from discreet.privacy.guarantee import Guarantee, Part
-from discreet.privacy.words import level, vocabulary
-from discreet.privacy.words.levels import strength
+from discreet.privacy.words import odds, vocabulary
 
 MARKS = {"holds": "✓", "fails": "✗", "unknown": "?"}
 
@@ -52,11 +50,11 @@ def _verdict(promise: Guarantee, failed: bool) -> tuple[str, str]:
     """How the page opens: a class of the style, and one sentence."""
     if failed:
         return "bad", "A check failed: do not rely on this certificate before that is cleared up."
-    words = level(promise)
+    words = promise.level()
     shown = f"{words[0].upper()}{words[1:]}"
     if not promise.private:
         return "bad", f"{shown}."
-    style = {"strong": "good", "moderate": "good", "weak": "warning"}.get(strength(promise), "bad")
+    style = {"strong": "good", "moderate": "good", "weak": "warning"}.get(promise.strength, "bad")
     if style == "good" and promise.status == "conditional":
         style = "warning"
     return style, f"{shown}: {promise.holds}. {vocabulary().status[promise.status]}"
@@ -73,12 +71,11 @@ def _terms(promise: Guarantee) -> list[tuple[str, str]]:
     found.append(("Neighbours", f"what must look alike: {words}"))
     if promise.holds is not None:
         epsilon, delta = promise.holds.epsilon, promise.holds.delta
-        factor = f"{math.exp(epsilon):.4g}" if epsilon < 700 else f"e^{epsilon:.4g}"
         found.append(
             (
                 f"ε = {epsilon:.4g}",
                 f"whether or not a {one} is in the log, every outcome is equally likely up to a "
-                f"factor of {factor}; smaller is more private, 0 tells nothing",
+                f"factor of {odds(epsilon)}; smaller is more private, 0 tells nothing",
             )
         )
         words = "no exception: the factor holds for every outcome"
@@ -115,7 +112,7 @@ def _steps(parts: Sequence[Part], depth: int = 0) -> Iterator[dict[str, Any]]:
         yield {
             "depth": depth,
             "name": part.name,
-            "epsilon": "–" if part.rho is not None else f"{part.epsilon:.4g}",
+            "epsilon": f"{part.epsilon:.4g}" if part.epsilon else "–",
             "delta": f"{part.delta:.3g}",
             "rho": "" if part.rho is None else f"{part.rho:.4g}",
             "rule": part.rule,
