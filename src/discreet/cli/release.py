@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from discreet.cli.booking import booking_of
 from discreet.cli.console import (
     complain,
     err,
@@ -20,15 +21,10 @@ from discreet.cli.console import (
     steward_notes,
 )
 from discreet.cli.options import (
-    AllowWeak,
-    Force,
     Json,
     LogPath,
-    NoLedger,
-    Purpose,
     Quiet,
     Seed,
-    Source,
     given_parameters,
     mechanism_option,
     read,
@@ -44,7 +40,7 @@ if TYPE_CHECKING:
     from discreet.releases import Release
 
 
-@with_options(parameters=True)
+@with_options(parameters=True, booking=True)
 def release(
     log: LogPath,
     output: Annotated[
@@ -71,11 +67,6 @@ def release(
         ),
     ] = False,
     insecure_seed: Seed = None,
-    source: Source = None,
-    purpose: Purpose = "",
-    no_ledger: NoLedger = False,
-    force: Force = False,
-    allow_weak: AllowWeak = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -105,19 +96,12 @@ def release(
       discreet release --mechanism dpim --help
     """
     from discreet.cli.whole import completed
-    from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.releases import check_target, check_unused
 
     mechanism, given = completed(mechanism, given_parameters(values), values, times)
     chosen = build(mechanism, **given)
-    check_target(output, chosen.suffixes)
-    check_unused(output, log, force=force)
-    if not allow_weak:
-        chosen.target.refuse_if_too_weak()
-    booking = booking_for(
-        source, purpose=purpose, bypass=no_ledger, tell=_nothing if quiet else steward_note
-    )
+    tell = _nothing if quiet else steward_note
+    booking = booking_of(chosen, log, output, values, suffixes=chosen.suffixes, tell=tell)
     booking.check(chosen, seeded=insecure_seed is not None)
     if dry_run:
         _rehearse(chosen, booking, output, as_json)
