@@ -8,8 +8,9 @@ from string import Formatter
 
 import pytest
 
+from discreet.language import LanguageError
 from discreet.privacy.guarantee import Budget, Guarantee, Part
-from discreet.privacy.words import LanguageError, vocabulary, warnings
+from discreet.privacy.words import vocabulary, warnings
 from discreet.privacy.words.levels import TooWeakError, refuse_if_too_weak, strength
 
 

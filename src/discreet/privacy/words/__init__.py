@@ -6,10 +6,9 @@ English or German, as the environment variable DISCREET_LANGUAGE says (en, de).
 from __future__ import annotations
 
 import math
-import os
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
-from discreet.errors import DiscreetError
+from discreet.language import language as spoken
 from discreet.privacy.words.levels import (
     EXPOSED_WARNING,
     MODERATE_EPSILON,
@@ -22,26 +21,13 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
     from discreet.privacy.words.sentences import Vocabulary
 
-Language = Literal["en", "de"]
-VARIABLE = "DISCREET_LANGUAGE"
-
-
-class LanguageError(DiscreetError, ValueError):
-    """A language that is not spoken here."""
-
 
 def vocabulary(language: str | None = None) -> Vocabulary:
     """What is said in that language, or in the one that the environment names."""
     from discreet.privacy.words.english import ENGLISH
     from discreet.privacy.words.german import GERMAN
 
-    named = language or os.environ.get(VARIABLE) or "en"
-    if named not in get_args(Language):
-        raise LanguageError(
-            f"there is no language {named!r}: choose {' or '.join(get_args(Language))} "
-            f"(--language, {VARIABLE})"
-        )
-    return {"en": ENGLISH, "de": GERMAN}[named]
+    return {"en": ENGLISH, "de": GERMAN}[spoken(language)]
 
 
 def explain(promise: Guarantee, language: str | None = None) -> str:
