@@ -8,8 +8,9 @@ from string import Formatter
 
 import pytest
 
+from discreet.language import LanguageError
 from discreet.privacy.guarantee import Budget, Guarantee, Part
-from discreet.privacy.words import LanguageError, vocabulary
+from discreet.privacy.words import vocabulary
 from discreet.privacy.words.levels import TooWeakError
 
 

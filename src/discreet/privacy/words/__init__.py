@@ -6,30 +6,16 @@ English or German, as the environment variable DISCREET_LANGUAGE says (en, de).
 from __future__ import annotations
 
 import math
-import os
 
-from discreet.errors import DiscreetError
+from discreet.language import language as spoken
 from discreet.privacy.words.english import ENGLISH
 from discreet.privacy.words.german import GERMAN
 from discreet.privacy.words.sentences import Vocabulary
 
-VARIABLE = "DISCREET_LANGUAGE"
-VOCABULARIES = {"en": ENGLISH, "de": GERMAN}
-
-
-class LanguageError(DiscreetError, ValueError):
-    """A language that is not spoken here."""
-
 
 def vocabulary(language: str | None = None) -> Vocabulary:
     """What is said in that language, or in the one that the environment names."""
-    named = language or os.environ.get(VARIABLE) or "en"
-    if named not in VOCABULARIES:
-        raise LanguageError(
-            f"there is no language {named!r}: choose {' or '.join(VOCABULARIES)} "
-            f"(--language, {VARIABLE})"
-        )
-    return VOCABULARIES[named]
+    return {"en": ENGLISH, "de": GERMAN}[spoken(language)]
 
 
 def certainty(epsilon: float) -> str:
