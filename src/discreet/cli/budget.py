@@ -201,7 +201,7 @@ def export(
 
 
 def clock(purpose: Purpose = "", as_json: Json = False) -> None:
-    """Go on from the present time, after the clock was wrong and ahead when something was booked.
+    """Continue from the present time, where the clock was ahead when something was booked.
 
     [bold]Example[/bold]
 

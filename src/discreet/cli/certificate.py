@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import out, print_json, show_promise, show_steps, stage
+from discreet.cli.console import out, print_json, show_findings, show_promise, show_steps, stage
 from discreet.cli.options import Force, Json
-
-MARKS = {"holds": "[green]✓[/green]", "fails": "[red]✗[/red]", "unknown": "[yellow]?[/yellow]"}
 
 
 def certificate(
@@ -74,8 +72,6 @@ def certificate(
         for note in found.notes:
             out.print(f"Note: {note}", markup=False)
         out.print(f"Ledger: {found.ledger}")
-        for finding in findings:
-            detail = f": {finding.detail}" if finding.detail else ""
-            out.print(f"{MARKS[finding.outcome]} {finding.check}{detail}")
+        show_findings(findings)
     if failed:
         raise typer.Exit(1)

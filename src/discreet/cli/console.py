@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from discreet.certificate import Certificate
+    from discreet.certificate import Certificate, Finding
     from discreet.privacy.guarantee import Guarantee
 
 out = Console(highlight=False)
@@ -36,6 +36,17 @@ def panel(text: str, title: str, style: str = "green") -> None:
     out.print(Panel(Text(text), title=title, title_align="left", border_style=style))
 
 
+FIGURE_HEADS = {
+    "similarity": "similar",
+    "follows_total_variation": "steps",
+    "fitness": "fitness",
+    "precision": "precise",
+    "size_ratio": "size",
+}
+"""The figures that narrow tables show, and how they are headed there."""
+
+MARKS = {"holds": "[green]✓[/green]", "fails": "[red]✗[/red]", "unknown": "[yellow]?[/yellow]"}
+
 STYLES = {"strong": "green", "moderate": "green", "weak": "yellow"}
 
 
@@ -55,6 +66,13 @@ def show_steps(promise: Guarantee) -> None:
     for depth, part in promise.steps():
         line = Text(f"{part.name}: {part.cost} ({part.rule})")
         out.print(Padding.indent(line, 2 + 2 * depth))
+
+
+def show_findings(findings: Iterable[Finding]) -> None:
+    """Print every check of a certificate and how it came out."""
+    for finding in findings:
+        detail = f": {finding.detail}" if finding.detail else ""
+        out.print(f"{MARKS[finding.outcome]} {finding.check}{detail}")
 
 
 def steward_note(note: str) -> None:
