@@ -63,7 +63,8 @@ class Log:
         for name in options:
             if name not in known:
                 raise ParameterError(
-                    f"{name!r} is no option of reading {file}; known are {', '.join(sorted(known))}"
+                    f"{name!r} is not an option of reading {file}; known are "
+                    f"{', '.join(sorted(known))}"
                 )
         return cls(file, options.pop("classifier", "activity"), options)
 

@@ -51,7 +51,7 @@ def advise(
         Path | None,
         typer.Option(
             metavar="STAND-IN",
-            help="Release a stand-in for the log to this file, and look at that only.",
+            help="Release a stand-in for the log to this file, and read nothing else.",
             rich_help_panel="Advice that is covered",
         ),
     ] = None,
@@ -65,7 +65,7 @@ def advise(
     as_json: Json = False,
     **values: Any,
 ) -> None:
-    """Help to choose a budget: what each would leave of this log. For its holder only.
+    """Help choose a budget: what each would leave of this log. For its holder only.
 
     Says how many cases people have and how rare variants are; then releases the log at several
     budgets with several mechanisms, again and again while time lasts, and measures what is left.

@@ -95,7 +95,7 @@ def stage(text: str) -> Iterator[None]:
 
 @contextmanager
 def watched(text: str) -> Iterator[Callable[[str], None]]:
-    """The same; what it gives says what is going on now."""
+    """The same; the function it yields changes the text."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task(text, total=None)

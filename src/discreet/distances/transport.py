@@ -29,7 +29,7 @@ MOST_MASS = 1 << 52
 """The largest total mass: below it the solver's floats hold every whole mass exactly."""
 
 FARTHEST_PRICE = float(1 << 50)
-"""Prices beyond this are no proposal that could be rounded."""
+"""Prices beyond this cannot be rounded to a proposal."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from discreet.privacy.steps import Statement, Step
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
-LITTLE = 0.3
-"""An epsilon per case below which laplace comes closer than headtail if delta is 0."""
+LAPLACE_BELOW_EPSILON = 0.3
+"""Per case; below it laplace comes closer than headtail if delta is 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +85,10 @@ class Auto(Mechanism[Variants]):
             return TraVaS(**common), (
                 "only variants that occur in the log were asked for, and it invents nothing"
             )
-        if self.delta == 0 and self.case_budget.epsilon < LITTLE and self.alphabet is not None:
+        little = self.case_budget.epsilon < LAPLACE_BELOW_EPSILON
+        if self.delta == 0 and little and self.alphabet is not None:
             return Laplace(**common, alphabet=self.alphabet), (
-                "with delta = 0 and so small an epsilon a tree of noisy prefixes comes closest"
+                "with delta = 0 and an epsilon this small a tree of noisy prefixes comes closest"
             )
         return HeadTail(**common, alphabet=self.alphabet), (
             "it stands for rare cases too, and comes closest to the log at the same budget"

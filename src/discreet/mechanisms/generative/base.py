@@ -44,7 +44,7 @@ class State:
 
 
 class Watch:
-    """Sees training go on and may keep it for later; this one does neither."""
+    """Watches training and may keep it for later; this one does neither."""
 
     def resumed(self) -> State | None:
         """What an earlier, interrupted run of the same training left."""

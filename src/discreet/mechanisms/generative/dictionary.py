@@ -36,7 +36,7 @@ class Dictionary:
         return len(self.variants) + self.other
 
     def counts(self, log: Variants) -> Integers:
-        """How many cases of the log belong to each column; each case is looked at on its own."""
+        """How many cases of the log belong to each column; each case is judged on its own."""
         known = log.to_dict()
         found = [known.get(sequence, 0) for sequence, _ in self.variants]
         if self.other:
