@@ -96,7 +96,7 @@ READING = {
     "(text, integer, number, boolean, date)",
     "decimal": "the decimal mark of numbers: . or ,",
     "delimiter": "what separates the fields of a CSV file; by default what separates its header",
-    "encoding": "encoding of a CSV file, such as windows-1252; by default UTF-8, or UTF-16 if marked",
+    "encoding": "encoding of a CSV file, as in windows-1252; by default UTF-8, or UTF-16 if marked",
     "sheet": "sheet of an Excel file that has several",
     "order": "time, or file to keep the order of the file and leave times out",
     "duplicates": "XES traces of one name: error, or merge to read them as one case",

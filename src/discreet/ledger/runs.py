@@ -142,8 +142,8 @@ class PaidRun:
             raise RefusedError(
                 f"the training that entry {self.paid.entry} paid for was continued elsewhere, from "
                 "a newer checkpoint or a copy of this one, and one payment gives one model. "
-                "Continue from the newest checkpoint; if it is lost, remove this one and begin anew, which "
-                "is paid for anew"
+                "Continue from the newest checkpoint; if it is lost, remove this one and begin "
+                "anew, which is paid for anew"
             )
         storage.move_run(connection, self.paid.entry, mark)
         return run
