@@ -61,13 +61,15 @@ class Turn(NamedTuple):
     """Runs of either log to learn what to look at, and as many to choose an event."""
     counted: float
     """Runs of either log to count it, as multiples of what an event that is certain takes."""
+    first: bool
+    """Whether the first answer of the step is looked at only, and no run goes on behind it."""
 
     def runs(self, epsilon: float) -> int:
         """The same in numbers, against an ε."""
         return math.ceil(self.counted * certain_runs(epsilon))
 
 
-TURNS = (Turn(12, 1.0), Turn(60, 4.0), Turn(240, 16.0))
+TURNS = (Turn(12, 1.0, True), Turn(60, 4.0, False), Turn(240, 16.0, False))
 """Without its noise an answer is mostly certain, and few runs show it. Where it depends on what
 else is random, such as the first weights of a network, the best event takes more to be found."""
 
@@ -83,19 +85,23 @@ def audit_mutant(
     seem enough is not counted.
     """
     first, second = pair.logs
-    trials = releases(mechanism, first, turn.trials), releases(mechanism, second, turn.trials)
+    until = step if turn.first else None
+    trials = (
+        releases(mechanism, first, turn.trials, until),
+        releases(mechanism, second, turn.trials, until),
+    )
     noted = any(step in run.answers for side in trials for run in side)
     if not noted and not batched(mechanism):
         return None
     looking = _looking(pair, trials, only=step if noted else None)
-    left, right = (sample(mechanism, log, turn.trials, looking.measure) for log in pair.logs)
+    left, right = (sample(mechanism, log, turn.trials, looking.measure, until) for log in pair.logs)
     event = choose_event(left, right, against.delta)[1]
     shares = _shares(event, left, right)
     words = event.describe(looking.names)
     runs = turn.runs(against.epsilon)
     if turn != TURNS[-1] and not _breaks(shares, runs, against):
         return Evidence(against, 0.0, words, shares, None, False)
-    left, right = (sample(mechanism, log, runs, looking.measure) for log in pair.logs)
+    left, right = (sample(mechanism, log, runs, looking.measure, until) for log in pair.logs)
     hits, other = _hits(event, left, right)
     shares = hits / runs, other / runs
     bound = epsilon_from_runs(hits, other, runs, against.delta, 1 - CONFIDENCE)
