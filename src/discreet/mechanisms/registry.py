@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
@@ -106,6 +107,12 @@ def mechanism_class(name: str) -> type[Mechanism]:
             f"there is no mechanism {name!r}; {hint}known: {', '.join(mechanism_names())}"
         )
     return _loaded(entries[name])
+
+
+def mechanism_taking(name: str, given: Mapping[str, Any]) -> Mechanism:
+    """A mechanism by name with those of the given parameters that it has."""
+    known = mechanism_class(name).parameters()
+    return mechanism(name, **{key: value for key, value in given.items() if key in known})
 
 
 def mechanism(name: str, **parameters: Any) -> Mechanism:
