@@ -39,7 +39,7 @@ def release(
     >>> discreet.release(log, epsilon=1, delta=1e-6, no_ledger=True).guarantee.holds
     Budget(epsilon=1.0, delta=1e-06)
     """
-    from discreet.ledger import booking_for
+    from discreet.ledger.booking import booking_for
     from discreet.log.events import EventLog
     from discreet.log.reading import read_log
     from discreet.mechanisms.parameters import ParameterError

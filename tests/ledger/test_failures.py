@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event, make_url, text
 
-from discreet.ledger import Ledger, LedgerError
 from discreet.ledger import entering as ledger_module
+from discreet.ledger.errors import LedgerError
+from discreet.ledger.ledger import Ledger
 from discreet.privacy.guarantee import Budget
 from tests.conftest import ROOT
 from tests.ledger.racer import promise
@@ -57,7 +58,7 @@ def test_a_full_database_grants_nothing(file: Path) -> None:
 
 FULL_DISK = """
 import resource, sys
-from discreet.ledger import LedgerError
+from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
 from tests.ledger.racer import promise
 ledger = Ledger(sys.argv[1])

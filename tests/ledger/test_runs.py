@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import discreet
-from discreet.ledger import Booked, Ledger, LedgerError, RefusedError
 from discreet.ledger.chain import Entry, Head, problems
+from discreet.ledger.errors import LedgerError, RefusedError
+from discreet.ledger.ledger import Booked, Ledger
 from discreet.ledger.runs import Paid, PaidRun
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantee import Budget

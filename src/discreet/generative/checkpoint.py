@@ -37,7 +37,7 @@ from discreet.errors import DiscreetError
 from discreet.generative.tensors import TensorError, pack, unpack
 from discreet.log.errors import LogError
 from discreet.log.files import atomic_write, readable
-from discreet.mechanisms.generative.base import Generative, State, Watch
+from discreet.mechanisms.generative.base import Generative, State, Watch, under
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -120,12 +120,7 @@ class Checkpoint:
             arrays, metadata = unpack(content)
             if metadata.get("format") != FORMAT:
                 raise TensorError("is something else")
-            run = json.loads(metadata["run"])
-            tensors = {
-                name.removeprefix("state/"): array
-                for name, array in arrays.items()
-                if name.startswith("state/")
-            }
+            run, tensors = json.loads(metadata["run"]), under("state", arrays)
             return cls(
                 identity=str(run["identity"]),
                 booking=dict(run["booking"]),
@@ -179,10 +174,10 @@ class Unpaid:
     mark: str | None = None
 
     def resumed(self, before: str, mark: str) -> None:
-        """Go on."""
+        """Let it continue."""
 
     def kept(self, before: str, mark: str) -> None:
-        """Go on."""
+        """Let it continue."""
 
     def finished(self, mark: str, model: str) -> None:
         """Let it be written."""
@@ -277,7 +272,7 @@ class Keeper(Watch):
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Hold a run for this process: two that went on from one checkpoint would spend twice."""
+    """Hold a run for this process: two that continued from one checkpoint would spend twice."""
     try:
         import fcntl
     except ImportError:

@@ -51,7 +51,9 @@ def checked(path: Path) -> tuple[Certificate, list[Finding]]:
 
 def entry_of(certificate: Certificate) -> Entry | None:
     """What the ledger at hand, if there is one, says of the release with this certificate."""
-    from discreet.ledger import Ledger, LedgerError, locate
+    from discreet.ledger.errors import LedgerError
+    from discreet.ledger.ledger import Ledger
+    from discreet.ledger.location import locate
 
     location = locate()
     if certificate.ledger != "booked" or not location.in_use:
