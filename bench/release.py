@@ -45,7 +45,16 @@ def traffic(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         for suffix in (".xes", ".parquet"):
             output = str(Path(place) / f"shared{suffix}")
-            command = (sys.executable, "-m", "discreet.cli", "release", log, "-o", output)
+            command = (
+                sys.executable,
+                "-m",
+                "discreet.cli",
+                "release",
+                log,
+                "-o",
+                output,
+                "--force",
+            )
             whole, peak = best(2, *command, "-m", "travas")
             print(
                 f"r4pm reads in {read:.1f} s ({read_peak:.0f} MB), release to {suffix} takes "
