@@ -45,17 +45,8 @@ def traffic(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         for suffix in (".xes", ".parquet"):
             output = str(Path(place) / f"shared{suffix}")
-            command = (
-                sys.executable,
-                "-m",
-                "discreet.cli",
-                "release",
-                log,
-                "-o",
-                output,
-                "--force",
-            )
-            whole, peak = best(2, *command, "-m", "travas")
+            command = (sys.executable, "-m", "discreet.cli", "release", log, "-o", output)
+            whole, peak = best(2, *command, "--force", "-m", "travas")
             print(
                 f"r4pm reads in {read:.1f} s ({read_peak:.0f} MB), release to {suffix} takes "
                 f"{whole:.1f} s ({peak:.0f} MB): {whole / read:.2f} times"
