@@ -22,9 +22,6 @@ TRAINED = {"ddpm", "sequence", "travag"}
 NOT_IN_THE_TREE = {"auto"}
 """Its noise is that of what it chooses."""
 NAMES = [name for name in audited_names() if name not in NOT_IN_THE_TREE]
-SHARED = ("choice", "choice of the candidate")
-"""The step that utravas has too (`blocks/closest.py`), whose mutant is caught there: it takes a log
-on which two whole mechanisms tie to see it here."""
 FEW = Effort(runs=40, seconds=0.0, fewest=40, trials=8)
 
 
@@ -65,7 +62,6 @@ def steps() -> list[tuple[str, str]]:
         (name, leaf)
         for name in NAMES
         for leaf in mutant_steps([(one, one.pairs()) for one in strict(name)])
-        if (name, leaf) != SHARED
     ]
 
 
