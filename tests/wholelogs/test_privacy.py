@@ -15,7 +15,7 @@ from discreet.arrays import Floats, Integers
 from discreet.mechanisms.blocks.contributions import GRID, Contributions
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
-from discreet.wholelogs import Whole, tables, values
+from discreet.wholelogs import Whole, profiles, tables, values
 from discreet.wholelogs.attributes import Observed
 from discreet.wholelogs.completing import complete
 from discreet.wholelogs.declaring import Attribute
@@ -106,8 +106,8 @@ def test_one_case_more_costs_what_is_stated(
     cases = office(400)
     mechanism = Whole(epsilon=4, attributes=("org:resource", "case:amount:number"), zone=zone)
     replay = Replay()
-    monkeypatch.setattr(tables, "noisy_sum", replay.noisy_sum)
-    monkeypatch.setattr(values, "noisy_sum", replay.noisy_sum)
+    for module in (tables, profiles, values):
+        monkeypatch.setattr(module, "noisy_sum", replay.noisy_sum)
     monkeypatch.setattr(values, "_names", replay.names)
     monkeypatch.setattr(Observed, "of_one_event", lambda self, offsets, rng: self.of_cases(offsets))
     released = log_of(cases).variants

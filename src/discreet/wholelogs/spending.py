@@ -10,23 +10,29 @@ VARIANTS = "variants"
 COMPLETING = "times and attributes"
 
 TREND = ("start weeks, coarse", "start weeks, finer", "start weeks, finest")
-START_DAYS, START_SLOTS = "weekdays of starts", "hours of starts"
+STARTS = ("weekdays of starts", "hours of starts", "weekdays and hours of starts")
 DURATIONS = ("durations of cases, coarse", "durations of cases, fine")
 WAITS = ("waits by relation, coarse", "waits by relation, fine")
-EVENT_DAYS, EVENT_SLOTS = "weekdays of later events", "hours of later events"
+LATER = (
+    "weekdays of later events",
+    "hours of later events",
+    "weekdays and hours of later events",
+)
 
 TIMES = {
     TREND[0]: 0.03,
     TREND[1]: 0.045,
     TREND[2]: 0.075,
-    START_DAYS: 0.03,
-    START_SLOTS: 0.07,
+    STARTS[0]: 0.025,
+    STARTS[1]: 0.06,
+    STARTS[2]: 0.015,
     DURATIONS[0]: 0.049,
     DURATIONS[1]: 0.091,
     WAITS[0]: 0.161,
     WAITS[1]: 0.299,
-    EVENT_DAYS: 0.045,
-    EVENT_SLOTS: 0.105,
+    LATER[0]: 0.04,
+    LATER[1]: 0.09,
+    LATER[2]: 0.02,
 }
 """Shares of what times get, in zCDP."""
 
