@@ -15,7 +15,7 @@ from discreet.arrays import Floats, Integers
 from discreet.mechanisms.blocks.contributions import GRID, Contributions
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
-from discreet.wholelogs import Whole, profiles, tables, values
+from discreet.wholelogs import Whole, profiles, tables, values, work
 from discreet.wholelogs.attributes import Observed
 from discreet.wholelogs.completing import complete
 from discreet.wholelogs.declaring import Attribute
@@ -104,16 +104,27 @@ def test_one_case_more_costs_what_is_stated(
     further: Any, zone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cases = office(400)
-    mechanism = Whole(epsilon=4, attributes=("org:resource", "case:amount:number"), zone=zone)
+    mechanism = Whole(
+        epsilon=4, attributes=("org:resource", "case:amount:number"), zone=zone,
+        begun="start_timestamp",
+    )  # fmt: skip
     replay = Replay()
-    for module in (tables, profiles, values):
+    for module in (tables, profiles, values, work):
         monkeypatch.setattr(module, "noisy_sum", replay.noisy_sum)
     monkeypatch.setattr(values, "_names", replay.names)
     monkeypatch.setattr(Observed, "of_one_event", lambda self, offsets, rng: self.of_cases(offsets))
     released = log_of(cases).variants
     assert mechanism.spending is not None
     for replay.run, one in enumerate((log_of([*cases, further(0)]), log_of(cases))):
-        complete(one, released, mechanism.asked, zone, mechanism.spending, Randomness.seeded(3))
+        complete(
+            one,
+            released,
+            mechanism.asked,
+            mechanism.begun,
+            zone,
+            mechanism.spending,
+            Randomness.seeded(3),
+        )
     assert replay.questions[0] == replay.questions[1]
     lost = Fraction(0)
     for (_, _, bound), rho, with_it, without in zip(

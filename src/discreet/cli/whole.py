@@ -34,19 +34,21 @@ def completed(
                 given["options"] = tuple(options)
         reading = reading_options(values)
         given.setdefault("zone", reading.get("timezone") or "UTC")
-        _declare(given.get("attributes", ""), values, reading.get("types"))
+        _declare(given, values, reading.get("types"))
         return WHOLE, given
     return mechanism, given
 
 
-def _declare(attributes: str, values: dict[str, Any], types: Any) -> None:
-    """Add the types of the attributes to those that the log is read with."""
+def _declare(given: dict[str, Any], values: dict[str, Any], types: Any) -> None:
+    """Add the types of the columns that are asked for to those that the log is read with."""
     from discreet.log.types import declared
     from discreet.wholelogs.declaring import listed, read_attributes
 
     known = declared(types) if isinstance(types, str) else dict(types or {})
-    asked = read_attributes(listed(attributes))
-    kinds = {attribute.column: attribute.kind for attribute in asked if attribute.kind != "text"}
+    asked = read_attributes(listed(given.get("attributes", "")))
+    kinds: dict[str, str] = {one.column: one.kind for one in asked if one.kind != "text"}
+    if given.get("begun"):
+        kinds[given["begun"]] = "date"
     if kinds:
         merged = {**known, **kinds}
         values["types"] = ", ".join(f"{column}:{kind}" for column, kind in merged.items())

@@ -50,11 +50,14 @@ class Whole(Mechanism):
        C², in whole multiples of a grid and rounded towards zero. So the tables of neighbours
        differ by one vector of L2 norm at most C, and discrete Gaussian noise of variance C²/2ρᵢ
        on every cell is ρᵢ-zCDP (Canonne, Kane, Steinke 2020).
-       - Start: week, weekday and slot of the day; a case adds one to one cell (C² = 1).
+       - Start: week, weekday, slot of the day, weekday and hour; a case adds one to one cell of
+         each (C² = 1).
        - Duration of the case: one to one cell (C² = 1) of the row of its number of events.
        - Waits: for each step whose relation the release has, one to a cell of that relation's
          row; C² from the released variants.
-       - Weekday and slot of each event half a day or more after the one before: likewise.
+       - Weekday and slot of each event half a day or more after the one before, apart and
+         together: likewise.
+       - Working time of each event, and whether it overlaps the one before: likewise, if asked.
        - Attributes: see `attributes.py`; each table likewise, C² = 1.
     3. Names of values that are not public are shown where the noisy count passes a threshold.
        Values that only the further case has pass it with probability at most δ′ (one value per
@@ -93,6 +96,11 @@ class Whole(Mechanism):
         0.4,
         "part of what times and attributes get that is for the attributes, if any",
         fraction,
+    )
+    begun: str | None = parameter(
+        None,
+        "column of the time at which each event began, as in start_timestamp; released too, so "
+        "that working and waiting are apart",
     )
     zone: str = parameter("UTC", "time zone of weekdays and hours, public, as in Europe/Amsterdam")
 
@@ -154,7 +162,8 @@ class Whole(Mechanism):
             _down(Fraction(budget.delta) - Fraction(promise.holds.delta)),
         )
         steps = {attribute.column: attribute.steps for attribute in self.asked}
-        return spending(promise, rest, 1 - self.attributes_share if steps else 1.0, steps)
+        times = 1 - self.attributes_share if steps else 1.0
+        return spending(promise, rest, times, bool(self.begun), steps)
 
     def _statement(self, asked: Budget) -> Statement:
         promise = self.inner.guarantee()
@@ -171,7 +180,8 @@ class Whole(Mechanism):
         )
 
     def _notes(self) -> tuple[str, ...]:
-        kept = "".join(f", {attribute.column}" for attribute in self.asked)
+        columns = [self.begun] * bool(self.begun) + [one.column for one in self.asked]
+        kept = "".join(f", {column}" for column in columns)
         return (
             f"variants by {self.variants}, which has {self.inner.target} of the budget",
             "times are samples from private statistics; none is copied from an event",
@@ -183,9 +193,12 @@ class Whole(Mechanism):
         """Refuse before anything is spent: also a log without times or an attribute asked for."""
         from discreet.log.instants import microseconds
         from discreet.wholelogs.attributes import check_attribute
+        from discreet.wholelogs.work import begun_at
 
         super().check(log)
         microseconds(log)
+        if self.begun:
+            begun_at(log, self.begun)
         for attribute in self.asked:
             check_attribute(log, attribute)
         self.inner.check(log)
@@ -211,7 +224,7 @@ class Whole(Mechanism):
         variants = self.inner._draw(log, rng)
         assert isinstance(variants, Variants)
         assert self.spending is not None
-        return complete(log, variants, self.asked, self.zone, self.spending, rng)
+        return complete(log, variants, self.asked, self.begun, self.zone, self.spending, rng)
 
 
 def _options(texts: tuple[str, ...]) -> dict[str, Any]:

@@ -36,6 +36,11 @@ TIMES = {
 }
 """Shares of what times get, in zCDP."""
 
+WORK = ("working times by activity, coarse", "working times by activity, fine")
+OVERLAPS = "events that begin before the one before them has ended"
+WORKING = {WORK[0]: 0.085, WORK[1]: 0.14, OVERLAPS: 0.025}
+"""Shares of what times get that are for working times, where these are asked for."""
+
 NAMES = "names of "
 
 NAMES_DELTA = 0.2
@@ -46,18 +51,24 @@ ROOM = 1 - 1e-9
 
 
 def spending(
-    promise: Guarantee, rest: Budget, times: float, attributes: dict[str, dict[str, float]]
+    promise: Guarantee,
+    rest: Budget,
+    times: float,
+    working: bool,
+    attributes: dict[str, dict[str, float]],
 ) -> Sequential:
     """The variants as another mechanism promises them, and one account in zCDP for the rest.
 
-    `times` is the part of it for times; `attributes` has for each attribute its steps with their
-    shares, which add up to one.
+    `times` is the part of it for times, `working` times among them or not; `attributes` has for
+    each attribute its steps with their shares, which add up to one.
     """
     named = sum(name.startswith(NAMES) for steps in attributes.values() for name in steps)
     of_names = NAMES_DELTA if named else 0.0
     converted = rest.share(1, 1 - of_names)
     rho = zcdp_rho(converted.epsilon, converted.delta) * ROOM
-    steps: list[Step] = [Gaussian(name, rho * times * part) for name, part in TIMES.items()]
+    left = 1 - sum(WORKING.values()) if working else 1.0
+    of_times = {name: left * part for name, part in TIMES.items()} | (WORKING if working else {})
+    steps: list[Step] = [Gaussian(name, rho * times * part) for name, part in of_times.items()]
     each = (1 - times) / len(attributes) if attributes else 0.0
     for shares in attributes.values():
         for name, part in shares.items():

@@ -142,8 +142,8 @@ def learn_attribute(
     cell_of = np.append(number_of, other + 1)  # missing has the code −1
     step = spending.find(attribute.step("values"), Gaussian)
     activities = len(released.variants.activities)
-    counts = _rows_of_cases(released) if attribute.of_case else _rows_of_events(released)
-    bound = 1 if attribute.of_case else _typical(released)
+    counts = _rows_of_cases(released) if attribute.of_case else released.events_by_activity()
+    bound = 1 if attribute.of_case else released.typical_events()
     frequent = counts >= FREQUENT * step.noise(bound).deviation
     row_of = np.where(frequent, np.cumsum(frequent) - 1, frequent.sum())
     row_of = np.unique(row_of, return_inverse=True)[1].astype(np.int64)
@@ -218,24 +218,6 @@ def _rows_of_cases(released: Released) -> Floats:
     variants = released.variants
     last = variants.codes[variants.offsets[1:] - 1]
     return np.bincount(last, variants.counts, minlength=len(variants.activities)).astype(np.float64)
-
-
-def _rows_of_events(released: Released) -> Floats:
-    variants = released.variants
-    each = np.repeat(variants.counts, variants.lengths)
-    return np.bincount(variants.codes, each, minlength=len(variants.activities)).astype(np.float64)
-
-
-def _typical(released: Released) -> int:
-    """The bound of a case's squared norm: that of a typical released case."""
-    variants = released.variants
-    if not len(variants):
-        return 1
-    owner = np.repeat(np.arange(len(variants)), variants.lengths)
-    wide = len(variants.activities)
-    keys, many = np.unique(owner * wide + variants.codes, return_counts=True)
-    norms = np.bincount(keys // wide, many**1.5, minlength=len(variants)).astype(np.float64)
-    return max(1, round(released.weighted_quantile(norms, 0.5)))
 
 
 def _repeats(
