@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.mechanisms import DEFAULT_MECHANISM
+from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -105,9 +105,6 @@ READING = {
 READING_TYPES = {"drop_incomplete": bool, "mapping": Path}
 
 _WANTED = "__wanted_options__"
-
-WHOLE = "whole"
-"""The mechanism that completes variants with times and attributes."""
 
 
 @dataclass(frozen=True)

@@ -58,11 +58,10 @@ class Whole(Mechanism):
        - Weekday and slot of each event half a day or more after the one before, apart and
          together: likewise.
        - Working time of each event, and whether it overlaps the one before: likewise, if asked.
-       - Attributes: see `attributes.py`; each table likewise, C² = 1.
+       - Attributes: see `values.py`; each table likewise.
     3. Names of values that are not public are shown where the noisy count passes a threshold.
-       Values that only the further case has pass it with probability at most δ′ (one value per
-       case); given that none does, the answers are those of a ρ-zCDP table: δ′-approximate
-       ρ-zCDP.
+       Values that only the further case has pass it with probability at most δ′ altogether; given
+       that none does, the answers are those of a ρ-zCDP table: δ′-approximate ρ-zCDP.
     4. The ρᵢ are fixed shares, so adaptive composition gives (Σδ′)-approximate (Σρᵢ)-zCDP, which
        is converted once; with the variants basic composition gives (ε, δ).
 
@@ -186,7 +185,18 @@ class Whole(Mechanism):
             f"variants by {self.variants}, which has {self.inner.target} of the budget",
             "times are samples from private statistics; none is copied from an event",
             f"columns other than case, activity, timestamp{kept} are dropped",
+            *self._names_notes(),
             *self.inner._notes(),
+        )
+
+    def _names_notes(self) -> tuple[str, ...]:
+        """From how many cases on a value is named: follows from the budget alone."""
+        from discreet.wholelogs.values import least_named
+
+        return tuple(
+            f"values of {attribute.column} in fewer than about {least:,} cases become (other)"
+            for attribute in self.asked
+            if (least := least_named(attribute, self.spending))
         )
 
     def check(self, log: EventLog) -> None:
@@ -207,6 +217,7 @@ class Whole(Mechanism):
         """Warnings for the holder of the log."""
         from discreet.log.instants import microseconds
         from discreet.wholelogs.clock import within
+        from discreet.wholelogs.values import rare_values
 
         found = super().advice(log)
         times = microseconds(log)
@@ -216,6 +227,8 @@ class Whole(Mechanism):
                 f"{outside} events lie before 1970 or after June 2048; the release moves them to "
                 "the edge of that stretch"
             )
+        for attribute in self.asked:
+            found += rare_values(log, attribute, self.spending)
         return found
 
     def _draw(self, log: EventLog, rng: Randomness) -> EventLog:
