@@ -14,6 +14,7 @@ from rich.text import Text
 
 from discreet.cli.console import err, out, print_json, watched
 from discreet.cli.options import (
+    AllowWeak,
     Delta,
     Epsilons,
     Force,
@@ -26,6 +27,7 @@ from discreet.cli.options import (
     read,
     with_options,
 )
+from discreet.language import translate
 
 if TYPE_CHECKING:
     from discreet.advice.advising import Advice
@@ -72,6 +74,7 @@ def advise(
         ),
     ] = None,
     no_ledger: NoLedger = False,
+    allow_weak: AllowWeak = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -107,7 +110,12 @@ def advise(
     parameters = given_parameters(values)
     covered = ""
     if private is not None:
-        booking = {"source": source, "no_ledger": no_ledger, "force": force}
+        booking = {
+            "source": source,
+            "no_ledger": no_ledger,
+            "force": force,
+            "allow_weak": allow_weak,
+        }
         covered = _stand_in(log, private, spend, delta, booking, values)
         log, values = private, _reading(private, parameters)
     events = read(log, values)
@@ -125,7 +133,7 @@ def advise(
         )
     if output is not None:
         command = shlex.join(["discreet", *sys.argv[1:]])
-        title = f"Advice on {log.name}"
+        title = translate("Advice on %(file)s", file=log.name)
         write_page(output, advice_page(found, title=title, command=command, stand_in=covered))
     if as_json:
         facts = found.to_dict()
@@ -162,10 +170,12 @@ def _stand_in(
             **reading,
             **given | {"epsilon": spend, "delta": delta},
         )
-    return (
-        f"These figures are about {target.name}, a release of ε = {spend:g} that was paid for, not "
-        "about the raw log: a choice by them is covered. It lacks rare behaviour, so they come "
-        "out too good, and mechanisms that differ in what they make of it look alike."
+    return translate(
+        "These figures are about %(file)s, a release of ε = %(spent)s that was paid for, not about "
+        "the raw log: a choice by them is covered. It lacks rare behaviour, so they come out too "
+        "good, and mechanisms that differ in what they make of it look alike.",
+        file=target.name,
+        spent=f"{spend:g}",
     )
 
 
@@ -194,26 +204,40 @@ def _show(advice: Advice, covered: str) -> None:
     from discreet.advice.trials import COST
     from discreet.utility.evaluation import WARNING
 
-    err.print(Text.assemble((covered or f"For you: {WARNING}.", "bold yellow")))
+    err.print(
+        Text.assemble(
+            (
+                covered or translate("For you: %(warning)s.", warning=translate(WARNING)),
+                "bold yellow",
+            )
+        )
+    )
     if advice.people is not None:
         people = advice.people
         _print(
-            f"People: {people.people:,} with {people.cases:,} cases, up to {people.most:,} each",
+            translate(
+                "People: %(people)s with %(cases)s cases, up to %(most)s each",
+                people=f"{people.people:,}",
+                cases=f"{people.cases:,}",
+                most=f"{people.most:,}",
+            ),
             people_table(advice),
         )
     if advice.rarity:
-        _print("Rare variants", rarity_table(advice))
+        _print(translate("Rare variants"), rarity_table(advice))
     if advice.visible:
-        _print(f"What each ε promises (δ = {advice.delta:g})", budget_table(advice))
+        title = f"{translate('What each ε promises')} (δ = {advice.delta:g})"
+        _print(title, budget_table(advice))
         out.print(Text(budget_words(advice), "dim"))
         out.print()
-    _print("What is left of the log (mean ± standard deviation)", trial_table(advice))
+    title = translate("What is left of the log (mean ± standard deviation)")
+    _print(title, trial_table(advice))
     for reason, names in advice.left_out.items():
         err.print(Text(f"left out: {', '.join(names)}: {reason}"))
     if advice.trials.short_of_time:
         err.print(Text(more_time(advice.seconds)))
     if not covered:
-        err.print(Text.assemble(("Note: ", "bold yellow"), COST))
+        err.print(Text.assemble(("Note: ", "bold yellow"), translate(COST)))
 
 
 def _print(title: str, grid: Grid) -> None:
