@@ -223,7 +223,8 @@ class BenchPlan:
             runs: list[tuple[str, str, dict[str, Any]]] = [
                 (name, f"control:{name}", {})
                 for name, control in CONTROLS.items()
-                if not control.model_only or "model" in self.measures
+                if (not control.model_only or "model" in self.measures)
+                and (not control.times_only or "times" in self.measures)
             ]
             runs += [
                 (entry.label, entry.name, chosen)

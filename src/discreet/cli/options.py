@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.mechanisms import DEFAULT_MECHANISM
+from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -114,9 +114,6 @@ BOOKING: dict[str, tuple[Any, Any]] = {
 """What whatever is paid for and written takes, with its default."""
 
 _WANTED = "__wanted_options__"
-
-WHOLE = "whole"
-"""The mechanism that completes variants with times and attributes."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def release(
     times: Annotated[
         bool,
         typer.Option(
-            "--times",
+            "--times/--no-times",
             help="Release times too, for a mechanism that returns variants; half of the budget "
             "goes there (--times-share). --attributes adds further columns.",
         ),

@@ -13,8 +13,9 @@ from discreet.mechanisms.audit_cases import (
     EMPTIED_HEAD,
     FILLED_HEAD,
     FREQUENT,
-    MANY_HIDDEN,
+    LONE_HIDDEN,
     NEW_ACTIVITY,
+    NO_CASE,
     ONE_MORE,
     AuditCase,
 )
@@ -128,12 +129,18 @@ class HeadTail(Mechanism[Variants]):
 
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
-        """With and without a public alphabet, with and without δ; see the base class."""
+        """With and without a public alphabet, with and without δ; and each way of the probe."""
         pairs = FREQUENT, ONE_MORE, FILLED_HEAD, EMPTIED_HEAD, NEW_ACTIVITY
+        hidden = NO_CASE, LONE_HIDDEN, FREQUENT
+        probe, counted = "coverage probe", "many hidden: number of cases"
         return (
+            *(
+                AuditCase({"delta": 1e-6}, hidden, False, {probe: answer})
+                for answer in ((0, 800), (60, 0), (600, 800))
+            ),
+            AuditCase({"delta": 1e-6}, hidden[1:], False, {probe: (600, 800), counted: (-800,)}),
             AuditCase({}, pairs),
             AuditCase({"alphabet": None}, pairs),
-            AuditCase({}, (MANY_HIDDEN,), usual=False),
             AuditCase({"alphabet": None, "delta": 1e-6}, pairs, usual=False),
             AuditCase({"delta": 0.0}, pairs, usual=False),
         )
