@@ -183,7 +183,7 @@ def test_a_clock_that_went_backwards(file: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_waiting_for_a_turn_has_an_end(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.ledger.storage.PATIENCE", 0.1)
+    monkeypatch.setattr("discreet.ledger.storage.LOCK_SECONDS", 0.1)
     with (
         Ledger(file) as one,
         Ledger(file) as other,

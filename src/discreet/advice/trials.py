@@ -30,7 +30,7 @@ DELEGATES = ("auto", "choice")
 
 LATE = "not done in its share of the time"
 
-ENOUGH = 5
+RUNS_FOR_SCATTER = 5
 """Runs from which on a scatter is worth looking at."""
 
 
@@ -112,7 +112,7 @@ class Trials:
     def short_of_time(self) -> bool:
         """Whether more time would have shown more."""
         return any(
-            trial.late or 0 < len(trial.runs) < min(self.repetitions, ENOUGH)
+            trial.late or 0 < len(trial.runs) < min(self.repetitions, RUNS_FOR_SCATTER)
             for trial in self.trials
         )
 

@@ -39,7 +39,7 @@ class Control:
         return asked if self.random else 1
 
 
-ORDERS = 500
+RANDOM_CASES = 500
 """How many cases a data-free log has."""
 
 
@@ -63,7 +63,7 @@ def _uniform(log: EventLog, rng: Randomness) -> tuple[EventLog, Variants]:
 
 def _data_free(log: EventLog, rng: Randomness) -> tuple[EventLog, Variants]:
     labels = log.activities
-    orders = (tuple(labels[i] for i in rng.permutation(len(labels))) for _ in range(ORDERS))
+    orders = (tuple(labels[i] for i in rng.permutation(len(labels))) for _ in range(RANDOM_CASES))
     return log, Variants.from_counts((order, 1) for order in orders)
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 FORMAT = "discreet checkpoint 2"
 SECRET = "Secret: training under way. Not a release; never share it. Keep it as the log is kept."
-EVERY = 30.0
+CHECKPOINT_SECONDS = 30.0
 """Seconds between checkpoints."""
 
 
@@ -208,7 +208,7 @@ class Keeper(Watch):
         checkpoint: Checkpoint,
         *,
         payment: Payment | None = None,
-        every: float = EVERY,
+        every: float = CHECKPOINT_SECONDS,
         show: Callable[[Progress], None] | None = None,
     ) -> None:
         self.path, self.checkpoint = path, checkpoint

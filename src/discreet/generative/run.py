@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.generative.checkpoint import (
-    EVERY,
+    CHECKPOINT_SECONDS,
     Checkpoint,
     CheckpointError,
     Keeper,
@@ -150,7 +150,7 @@ class Kept:
         keeper.keep(self.found.state)
         self.last = keeper.checkpoint
 
-    def train(self, *, show: Show | None = None, every: float = EVERY) -> TrainedModel:
+    def train(self, *, show: Show | None = None, every: float = CHECKPOINT_SECONDS) -> TrainedModel:
         """Train to the end; raises StoppedError, with all kept, when asked to stop."""
         if self.last is None and self.found is not None:
             if self.found.booking.get("use") == "booked":

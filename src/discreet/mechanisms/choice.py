@@ -46,7 +46,7 @@ class Choice(Mechanism[Variants]):
     Comparing releases with the raw log and taking the best is a query of its own: the winner
     depends on the log beyond the candidates' guarantees. Here it is paid for. Each of the n
     candidates gets an n-th of nine tenths of ε and of δ; the exponential mechanism picks one
-    with the last tenth, by how close it comes to the log (`parts/closest.py`, where the argument
+    with the last tenth, by how close it comes to the log (`blocks/closest.py`, where the argument
     stands). All candidates and the choice compose basically to (ε, δ), and all but the chosen one
     are thrown away. Candidates must be proved (or conditional) for cases added or removed; their
     conditions become those of the choice.

@@ -38,7 +38,7 @@ Group = Literal[
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
-HALVES = 3
+HALVINGS = 3
 """How many random halvings the ceiling is the mean of."""
 
 
@@ -150,7 +150,7 @@ class Evaluator:
         """Random halves of the log, for ceilings."""
         cases = np.repeat(np.arange(len(self.variants)), self.variants.counts)
         pairs = []
-        for _ in range(HALVES):
+        for _ in range(HALVINGS):
             shuffled = cases[Randomness.system().permutation(len(cases))]
             both = np.array_split(shuffled, 2)
             pairs.append((self._recount(both[0]), self._recount(both[1])))

@@ -40,7 +40,7 @@ ACTIVITIES, SIZE = "activities", "number of cases"
 SHARES = {ACTIVITIES: 0.25, SIZE: 0.05, NETWORK: 0.7}
 """What each step takes of the budget, in proportion and about."""
 
-UNSEEN = 0.2
+UNSEEN_SHARE = 0.2
 """Part of delta for naming an activity that only one case has."""
 
 LEAST_DELTA = 1e-100
@@ -134,18 +134,18 @@ class Sequence(Generative):
         return dict(zip(wanted, plans, strict=True))
 
     def _training_share(self, budget: Budget) -> Budget:
-        return budget if self.alphabet is not None else budget.share(1, 1 - UNSEEN)
+        return budget if self.alphabet is not None else budget.share(1, 1 - UNSEEN_SHARE)
 
     @property
     def finding(self) -> Finding:
         """How activities are found."""
-        chance = self.case_budget.share(0, UNSEEN).delta
+        chance = self.case_budget.share(0, UNSEEN_SHARE).delta
         return Finding(self.noisy_step(ACTIVITIES), chance, MOST_LABELS)
 
     def _spending(self, budget: Budget) -> Step:
         if self.alphabet is not None:
             return Sequential("release", (self._training(f"{SIZE} and training", budget),))
-        naming = budget.share(0, UNSEEN).delta
+        naming = budget.share(0, UNSEEN_SHARE).delta
         return Sequential(
             "release", (self._training(f"{ACTIVITIES}, {SIZE} and training", budget, naming),)
         )
