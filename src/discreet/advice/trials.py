@@ -154,7 +154,7 @@ def run_trials(
     default mechanism always takes part, and first; budgets around 1 come first. Nobody gets a
     second run before everybody had a first, no run may take more than twice its share of the time
     that is left (the default mechanism: all of it), and all stop after about `seconds`, but not
-    before the very first had as much time. Who was not done is named with that reason.
+    before the very first had as much time. Those that were not done are named with that reason.
     """
     deadline = time.monotonic() + seconds
     evaluator = Evaluator(log)

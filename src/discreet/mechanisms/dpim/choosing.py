@@ -49,7 +49,7 @@ CERTAIN_DEVIATIONS = 16.0
 
 EMPTY_DEVIATIONS = 8
 """Deviations beyond which cases without any activity of the alphabet are taken for real: noise
-alone would else make a whole tree optional."""
+alone would otherwise make a whole tree optional."""
 
 NODE_PENALTY = Fraction(1, 50)
 """What each node of a tree takes off its score, in units of the cases that the choice cannot tell

@@ -40,8 +40,8 @@ class TraVaG(OverDictionary):
     published: refuted. The decoder's noisy steps assume that a case moves the sum of gradients by
     the clip at most. But the decoder's inputs come from an encoder trained on the same cases
     without noise, so that one case moves the gradients of all: by 17 times the clip in a batch of
-    64 and 143 times in one of 512, measured. No finite bound is known. The columns are the log's
-    own variants besides.
+    64 and 143 times in one of 512, measured. No finite bound is known. Besides, the columns are the
+    log's own variants.
     """
 
     name: ClassVar[str] = "travag"
@@ -79,7 +79,7 @@ class TraVaG(OverDictionary):
             "The encoder is trained on the cases without noise, and the decoder's noisy steps take "
             "its outputs for independent of all cases but one: a single case moves their sum by 17 "
             "times the clip in a batch of 64, and by 143 times in one of 512. No finite bound is "
-            "known. The columns are the log's own variants besides.",
+            "known. Besides, the columns are the log's own variants.",
             status="refuted",
             claimed=asked,
         )

@@ -22,7 +22,7 @@ CASES_AT_ONCE = 8192
 LEAK_SLOPE = 0.3
 
 Apply = Callable[[str, Tensor], Tensor]
-"""A linear map by its name: `Recorder` while training, `plain` else."""
+"""A linear map by its name: `Recorder` while training, otherwise `plain`."""
 
 
 def encode(apply: Apply, cases: Tensor) -> Tensor:

@@ -150,7 +150,7 @@ class Game:
 
         All their weights follow the gradient of the mean score of what they generate. Of the
         decoder's last constants, the columns' odds, it is taken by each column's own measure
-        (a natural gradient): else rare columns would hardly move.
+        (a natural gradient): otherwise rare columns would hardly move.
         """
         leaves = self.generator.leaves()
         score = self.chances(leaves) @ scores.double()
