@@ -79,7 +79,7 @@ class TraVaG(OverDictionary):
             "The encoder is trained on the cases without noise, and the decoder's noisy steps take "
             "its outputs for independent of all cases but one: a single case moves their sum by 17 "
             "times the clip in a batch of 64, and by 143 times in one of 512. No finite bound is "
-            "known. Besides, the columns are the log's own variants.",
+            "known. The columns are the log's own variants besides.",
             status="refuted",
             claimed=asked,
         )
