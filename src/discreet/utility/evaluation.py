@@ -331,19 +331,19 @@ class Evaluator:
     def _attributes(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
         if subject.log is None or self.log is None or not subject.log.cases:
             return []
-        from discreet.utility import attributes
+        from discreet.utility.attributes import MEASURES, common_columns
 
+        halves = self.log_halves if reference else None
         return [
-            Figure(f"{name}({column})", measure(self.log, subject.log, column), None, "low", text)
-            for column in attributes.common_columns(self.log, subject.log)
-            for name, measure, text in (
-                ("values", attributes.value_distance, "total variation of its values"),
-                (
-                    "values_by_activity",
-                    attributes.value_distance_by_activity,
-                    "the same, activity by activity",
-                ),
+            Figure(
+                f"{name}({column})",
+                measure(self.log, subject.log, column),
+                measure(*halves, column) if halves else None,
+                "low",
+                text,
             )
+            for column in common_columns(self.log, subject.log)
+            for name, (measure, text) in MEASURES.items()
         ]
 
     def _calendar(self, released: EventLog, reference: bool) -> list[Figure]:
@@ -368,18 +368,25 @@ class Evaluator:
         return calendar_of(self.log)
 
     @cached_property
-    def time_ceilings(self) -> dict[str, float]:
-        """Each measure of times for one random half of the log against the other."""
+    def log_halves(self) -> tuple[EventLog, EventLog] | None:
+        """One random half of the log and the other, None if it is too small."""
         from discreet.privacy.randomness import Randomness
-        from discreet.utility.calendar import MEASURES
 
         assert self.log is not None
         if self.log.cases < 2:
-            return {}
+            return None
         shuffled = Randomness.system().permutation(self.log.cases)
-        left, right = (
-            calendar_of(self.log.take_cases(np.sort(half))) for half in np.array_split(shuffled, 2)
-        )
+        left, right = np.array_split(shuffled, 2)
+        return self.log.take_cases(np.sort(left)), self.log.take_cases(np.sort(right))
+
+    @cached_property
+    def time_ceilings(self) -> dict[str, float]:
+        """Each measure of times for one random half of the log against the other."""
+        from discreet.utility.calendar import MEASURES
+
+        if self.log_halves is None:
+            return {}
+        left, right = (calendar_of(half) for half in self.log_halves)
         return {name: measure(left, right) for name, (measure, _) in MEASURES.items()}
 
 
