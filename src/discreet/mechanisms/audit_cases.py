@@ -26,6 +26,9 @@ class AuditCase:
     pairs: tuple[Pair, ...] = ()
     usual: bool = True
     """Whether the usual pairs are tried as well; not where a release takes long."""
+    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """What the first steps are said to have answered: their costs are promised whatever that is,
+    so a way that only large logs lead to is audited on small ones."""
 
     def all_pairs(self, neighbours: Literal["add-remove", "swap"]) -> tuple[Pair, ...]:
         """Its own pairs, then the usual ones of that neighbour relation."""
@@ -35,7 +38,7 @@ class AuditCase:
 
 
 HOSPITAL = traces("RHMD", 63, "RHSD", 25, "RHD", 12)
-"""Table I of paper 000: Register, Hospitalize, Medication, Surgery, Discharge."""
+"""Table I of the DPIM paper: Register, Hospitalize, Medication, Surgery, Discharge."""
 
 NO_CASE = Pair(
     "no case",
@@ -57,13 +60,13 @@ FREQUENT = Pair(
 )
 SURGERY_TWICE = Pair(
     "surgery twice",
-    "variant 4 of Table I of paper 000: nobody else had surgery twice",
+    "variant 4 of Table I of the DPIM paper: nobody else had surgery twice",
     HOSPITAL,
     Case(("R", "H", "S", "S", "D")),
 )
 NO_HOSPITAL = Pair(
     "no hospital",
-    "variant 5 of Table I of paper 000: the only case that skips hospitalisation",
+    "variant 5 of Table I of the DPIM paper: the only case that skips hospitalisation",
     HOSPITAL,
     Case(("R", "M", "D")),
 )
@@ -148,12 +151,11 @@ EMPTIED_HEAD = Pair(
     traces(*[w for v in ("ab", "ac", "ad", "abc", "acb", "abd") for w in (v, 1)]),
     Case(("a", "b")),
 )
-_RARE = tuple("".join(word) for size in range(1, 7) for word in product("cde", repeat=size))
-MANY_HIDDEN = Pair(
-    "many hidden",
-    "one frequent variant and 1,092 that one case each has: shows what reads the hidden cases",
-    traces("ab", 1600, *(entry for word in _RARE for entry in (word, 1))),
-    Case(("c", "d") * 4),
+LONE_HIDDEN = Pair(
+    "lone hidden case",
+    "a frequent variant, and the first case that is none of it: shows what reads hidden cases",
+    traces("ab", 60),
+    Case(("c", "d", "c")),
 )
 _CANARIES = tuple(tuple("a" + "".join(rest)) for rest in product("abcd", repeat=4))
 CANARIES = Pair(
@@ -164,7 +166,6 @@ CANARIES = Pair(
     canaries=_CANARIES,
 )
 
-_ORDINARY = Case(("R", "H", "M", "D"))
 SWAP_FAR_AHEAD = Pair(
     "swap: far ahead",
     "one of 2,000 equal cases becomes another: which pairs lead is certain, counts move by one",
@@ -172,34 +173,10 @@ SWAP_FAR_AHEAD = Pair(
     Case(("b",)),
     removed=Case(("a",)),
 )
-SWAP_SURGERY_TWICE = Pair(
-    "swap: surgery twice",
-    "variant 4 of Table I of paper 000 in place of an ordinary case",
-    HOSPITAL,
-    Case(("R", "H", "S", "S", "D")),
-    removed=_ORDINARY,
-)
-SWAP_NO_HOSPITAL = Pair(
-    "swap: no hospital",
-    "variant 5 of Table I of paper 000 in place of an ordinary case",
-    HOSPITAL,
-    Case(("R", "M", "D")),
-    removed=_ORDINARY,
-)
-SWAP_NEW_ACTIVITY = Pair(
-    "swap: new activity",
-    "the only case with activity X in place of an ordinary case",
-    HOSPITAL,
-    Case(("R", "H", "X", "D")),
-    removed=_ORDINARY,
-)
-SWAP_LONG_LOOP = Pair(
-    "swap: long loop",
-    "thirty repetitions in place of an ordinary case",
-    traces("abc", 12, "ac", 4),
-    Case(("a", *["b"] * 30, "c")),
-    removed=Case(("a", "c")),
-)
+SWAP_SURGERY_TWICE = SURGERY_TWICE.instead_of("RHMD")
+SWAP_NO_HOSPITAL = NO_HOSPITAL.instead_of("RHMD")
+SWAP_NEW_ACTIVITY = NEW_ACTIVITY.instead_of("RHMD")
+SWAP_LONG_LOOP = LONG_LOOP.instead_of("ac")
 SWAP_ENDLESS_CASE = Pair(
     "swap: endless case",
     "300 events in the wrong order in place of two in the right one: moves pooled fitness",
