@@ -54,5 +54,6 @@ def desk(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("DISCREET_LEDGER", raising=False)
+    monkeypatch.setenv("DISCREET_LANGUAGE", "en")
     write_log(sample_log("permits", cases=300, seed=3), tmp_path / "log.csv")
     return Desk(tmp_path, monkeypatch, capsys)

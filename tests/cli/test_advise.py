@@ -84,6 +84,14 @@ def test_private_advice_for_people_divides_the_budget_as_a_release_would(desk: D
     assert f"<td>{open_to_all['budgets'][0]['count']:,} cases</td>" in page
 
 
+def test_a_weak_stand_in_takes_somebody_who_insists(desk: Desk) -> None:
+    weak = ("advise", "log.csv", *QUICK, "--private", "stand-in.csv", "--spend", "20")
+    assert "--allow-weak" in desk.refused(*weak)
+    assert not (desk.folder / "stand-in.csv").exists()
+    desk.run(*weak, "--allow-weak", "--repetitions", "1")
+    assert (desk.folder / "stand-in.csv").exists()
+
+
 def test_an_unknown_mechanism_is_refused_before_anything_is_read(desk: Desk) -> None:
     assert "there is no mechanism 'nobody'" in desk.refused("advise", "none.csv", "-m", "nobody")
 

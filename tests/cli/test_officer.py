@@ -106,3 +106,19 @@ def test_a_weak_promise_is_called_weak(desk: Desk) -> None:
     assert 'class="warning verdict"' in page
     assert "Weak protection: ε = 5, δ = 0.0001. This is proved." in shown
     assert "ε = 5 is weak protection: someone who was undecided may be 99.3% sure" in shown
+
+
+def test_the_page_speaks_german(released: Desk) -> None:
+    released.run("--language", "de", "certificate", "shared.csv", "--html", "-o", "seite.html")
+    page = (released.folder / "seite.html").read_text()
+    shown = text_of(page)
+    assert '<html lang="de">' in page
+    for words in (
+        "Datenschutz-Zertifikat zu shared.csv",
+        "Starker Schutz: ε = 1, δ = 0.0001. Das ist bewiesen.",
+        "jede Person (Spalte „case:person“) mit allen ihren Fällen",
+        "33 % der Obergrenze sind verbraucht",
+        "✓ der Inhalt ist, was veröffentlicht wurde",
+    ):
+        assert words in shown, words
+    assert "What" not in shown

@@ -7,37 +7,57 @@ from discreet.advice.advising import Advice
 from discreet.advice.trials import COST, Trial, with_default
 from discreet.drawing.pages import render_page
 from discreet.drawing.plots import box_plot
+from discreet.language import translate
 from discreet.privacy.words import certainty
 from discreet.utility.evaluation import WARNING
 
 Grid = tuple[list[str], list[list[str]]]
 """Heads and lines of a table."""
 
-FIGURES = {
-    "similarity": ("similarity", "to the log, 1 is equal; the ceiling is a fresh sample"),
-    "follows_total_variation": (
-        "directly-follows error",
-        "between the shares of direct successions, 0 is equal; the floor is a fresh sample",
-    ),
-    "f_score": (
-        "model quality",
-        "of the model mined from the release, on the real log (harmonic mean of fitness and "
-        "precision); the reference is the model of the raw log",
-    ),
-}
-"""What is shown of the figures: a name, and how to read it."""
+FIGURES = ("similarity", "follows_total_variation", "f_score")
+"""What is shown of the figures."""
+
+
+def reading(name: str) -> tuple[str, str]:
+    """A figure's name, and how to read it."""
+    return {
+        "similarity": (
+            translate("similarity"),
+            translate("to the log, 1 is equal; the ceiling is a fresh sample"),
+        ),
+        "follows_total_variation": (
+            translate("directly-follows error"),
+            translate(
+                "between the shares of direct successions, 0 is equal; the floor is a fresh sample"
+            ),
+        ),
+        "f_score": (
+            translate("model quality"),
+            translate(
+                "of the model mined from the release, on the real log (harmonic mean of fitness "
+                "and precision); the reference is the model of the raw log"
+            ),
+        ),
+    }[name]
 
 
 def people_table(advice: Advice) -> Grid:
     """What each bound on the cases of a person keeps."""
     assert advice.people is not None
-    heads = ["at most", "cases kept", "people kept whole", "ε of each case"]
+    heads = [
+        translate("at most"),
+        translate("cases kept"),
+        translate("people kept whole"),
+        translate("ε of each case"),
+    ]
     lines = [
         [
-            f"{bound.cases_per_individual:,} of each person",
+            translate("%(many)s of each person", many=f"{bound.cases_per_individual:,}"),
             _percent(bound.cases_kept),
             _percent(bound.people_whole),
-            "all of it" if bound.cases_per_individual == 1 else f"1/{bound.cases_per_individual}",
+            translate("all of it")
+            if bound.cases_per_individual == 1
+            else f"1/{bound.cases_per_individual}",
         ]
         for bound in advice.people.bounds
     ]
@@ -46,10 +66,12 @@ def people_table(advice: Advice) -> Grid:
 
 def rarity_table(advice: Advice) -> Grid:
     """How rare variants are."""
-    heads = ["variants followed by", "variants", "cases in them"]
+    heads = [translate("variants followed by"), translate("variants"), translate("cases in them")]
     lines = [
         [
-            "one case only" if one.count == 1 else f"up to {one.count:,} cases",
+            translate("one case only")
+            if one.count == 1
+            else translate("up to %(many)s cases", many=f"{one.count:,}"),
             f"{one.variants:,}",
             _percent(one.cases),
         ]
@@ -60,13 +82,13 @@ def rarity_table(advice: Advice) -> Grid:
 
 def budget_table(advice: Advice) -> Grid:
     """What each budget promises, and which variants can be shown as they are."""
-    heads = ["ε", "50% sure becomes at most", "a variant is seen from"]
-    heads += ["cases in such variants"] if advice.rarity else []
+    heads = ["ε", translate("50% sure becomes at most"), translate("a variant is seen from")]
+    heads += [translate("cases in such variants")] if advice.rarity else []
     lines = [
         [
             f"{one.epsilon:g}",
             f"{certainty(one.epsilon)}%",
-            f"{one.count:,} cases",
+            translate("%(many)s cases", many=f"{one.count:,}"),
             *([_percent(one.cases)] if advice.rarity else []),
         ]
         for one in advice.visible
@@ -76,17 +98,29 @@ def budget_table(advice: Advice) -> Grid:
 
 def budget_words(advice: Advice) -> str:
     """How to read that table."""
-    return (
-        f"Someone who is 50% sure that a certain {advice.unit} is in the log can become at most "
-        "this sure by the release, whatever else they know. A variant with this many cases is "
-        "shown as it is at least every second time; rarer ones are stood for by invented ones."
+    if advice.unit == "case":
+        return translate(
+            "Someone who is 50% sure that a certain case is in the log can become at most this "
+            "sure by the release, whatever else they know. A variant with this many cases is shown "
+            "as it is at least every second time; rarer ones are stood for by invented ones."
+        )
+    return translate(
+        "Someone who is 50% sure that a certain person is in the log can become at most this sure "
+        "by the release, whatever else they know. A variant with this many cases is shown as it is "
+        "at least every second time; rarer ones are stood for by invented ones."
     )
 
 
 def trial_table(advice: Advice) -> Grid:
     """Every setting: means with their scatter."""
     shown = _shown(advice)
-    heads = ["ε", "mechanism", *(FIGURES[name][0] for name in shown), "runs", "guarantee"]
+    heads = [
+        "ε",
+        translate("mechanism"),
+        *(reading(name)[0] for name in shown),
+        translate("runs"),
+        translate("guarantee"),
+    ]
     lines = [
         [
             f"{trial.epsilon:g}",
@@ -99,7 +133,7 @@ def trial_table(advice: Advice) -> Grid:
     ]
     references = advice.trials.references
     best = [f"{references[name]:.3f}" if name in references else "–" for name in shown]
-    return heads, [*lines, ["", "reference", *best, "", ""]]
+    return heads, [*lines, ["", translate("reference"), *best, "", ""]]
 
 
 def figure(trial: Trial, name: str) -> str:
@@ -117,14 +151,14 @@ def advice_page(advice: Advice, *, title: str, command: str, stand_in: str = "")
         "discreet.advice",
         "advice.html",
         title=title,
-        warning=WARNING,
-        cost=COST,
+        warning=translate(WARNING),
+        cost=translate(COST),
         stand_in=stand_in,
         advice=advice,
         people=people_table(advice) if advice.people else None,
         rarity=rarity_table(advice),
         budgets=budget_table(advice),
-        reading=budget_words(advice),
+        budget_words=budget_words(advice),
         trials=trial_table(advice),
         plots=_plots(advice),
         command=command,
@@ -144,9 +178,9 @@ def _plots(advice: Advice) -> list[tuple[str, str, str]]:
             [runs[e, s].values(name) if (e, s) in runs else [] for s in series] for e in budgets
         ]
         references = advice.trials.references
-        lines = [("reference", references[name])] if name in references else []
+        lines = [(translate("reference"), references[name])] if name in references else []
         drawing = box_plot([f"ε = {e:g}" for e in budgets], series, values, lines)
-        found.append((*FIGURES[name], drawing))
+        found.append((*reading(name), drawing))
     return found
 
 

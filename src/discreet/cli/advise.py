@@ -16,23 +16,22 @@ from discreet.cli.console import err, out, print_json, watched
 from discreet.cli.options import (
     Delta,
     Epsilons,
-    Force,
     Json,
     LogPath,
-    NoLedger,
     given_parameters,
     mechanism_option,
     more_time,
     read,
     with_options,
 )
+from discreet.language import translate
 
 if TYPE_CHECKING:
     from discreet.advice.advising import Advice
     from discreet.advice.page import Grid
 
 
-@with_options(parameters=True, every=True)
+@with_options(parameters=True, booking=True, every=True)
 def advise(
     log: LogPath,
     epsilon: Epsilons = None,
@@ -48,12 +47,11 @@ def advise(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also as a page with plots, .html.")
     ] = None,
-    force: Force = False,
     private: Annotated[
         Path | None,
         typer.Option(
             metavar="STAND-IN",
-            help="Release a stand-in for the log to this file, and look at that only.",
+            help="Release a stand-in for the log to this file, and read nothing else.",
             rich_help_panel="Advice that is covered",
         ),
     ] = None,
@@ -64,18 +62,10 @@ def advise(
             rich_help_panel="Advice that is covered",
         ),
     ] = 0.2,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            help="With --private: the data source to book on.",
-            rich_help_panel="Advice that is covered",
-        ),
-    ] = None,
-    no_ledger: NoLedger = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
-    """Help to choose a budget: what each would leave of this log. For its holder only.
+    """Help choose a budget: what each would leave of this log. For its holder only.
 
     Says how many cases people have and how rare variants are; then releases the log at several
     budgets with several mechanisms, again and again while time lasts, and measures what is left.
@@ -103,12 +93,11 @@ def advise(
         mechanism_class(name)
     if output is not None:
         check_target(output, (".html", ".htm"))
-        check_unused(output, log, force=force)
+        check_unused(output, log, force=values["force"])
     parameters = given_parameters(values)
     covered = ""
     if private is not None:
-        booking = {"source": source, "no_ledger": no_ledger, "force": force}
-        covered = _stand_in(log, private, spend, delta, booking, values)
+        covered = _stand_in(log, private, spend, delta, values)
         log, values = private, _reading(private, parameters)
     events = read(log, values)
     with watched("looking at the log") as on_start:
@@ -125,7 +114,7 @@ def advise(
         )
     if output is not None:
         command = shlex.join(["discreet", *sys.argv[1:]])
-        title = f"Advice on {log.name}"
+        title = translate("Advice on %(file)s", file=log.name)
         write_page(output, advice_page(found, title=title, command=command, stand_in=covered))
     if as_json:
         facts = found.to_dict()
@@ -136,36 +125,24 @@ def advise(
         out.print(f"\nPage: {output}", markup=False)
 
 
-def _stand_in(
-    log: Path,
-    target: Path,
-    spend: float,
-    delta: float,
-    booking: dict[str, Any],
-    values: dict[str, Any],
-) -> str:
+def _stand_in(log: Path, target: Path, spend: float, delta: float, values: dict[str, Any]) -> str:
     """Release the stand-in, booked like any release; what to say of it."""
     from discreet.cli.release import release
     from discreet.mechanisms import DEFAULT_MECHANISM
     from discreet.mechanisms.registry import mechanism_class
 
     known = mechanism_class(DEFAULT_MECHANISM).parameters()
-    reading = {k: v for k, v in values.items() if k not in given_parameters(values)}
-    given = {k: v for k, v in given_parameters(values).items() if k in known}
+    others = given_parameters(values).keys() - known.keys()
+    values = {name: value for name, value in values.items() if name not in others}
+    values["purpose"] = values["purpose"] or "stand-in for advice"
     with redirect_stdout(sys.stderr):
-        release(
-            log,
-            target,
-            DEFAULT_MECHANISM,
-            purpose="stand-in for advice",
-            **booking,
-            **reading,
-            **given | {"epsilon": spend, "delta": delta},
-        )
-    return (
-        f"These figures are about {target.name}, a release of ε = {spend:g} that was paid for, not "
-        "about the raw log: a choice by them is covered. It lacks rare behaviour, so they come "
-        "out too good, and mechanisms that differ in what they make of it look alike."
+        release(log, target, DEFAULT_MECHANISM, **values | {"epsilon": spend, "delta": delta})
+    return translate(
+        "These figures are about %(file)s, a release of ε = %(spent)s that was paid for, not about "
+        "the raw log: a choice by them is covered. It lacks rare behaviour, so they come out too "
+        "good, and mechanisms that differ in what they make of it look alike.",
+        file=target.name,
+        spent=f"{spend:g}",
     )
 
 
@@ -194,26 +171,40 @@ def _show(advice: Advice, covered: str) -> None:
     from discreet.advice.trials import COST
     from discreet.utility.evaluation import WARNING
 
-    err.print(Text.assemble((covered or f"For you: {WARNING}.", "bold yellow")))
+    err.print(
+        Text.assemble(
+            (
+                covered or translate("For you: %(warning)s.", warning=translate(WARNING)),
+                "bold yellow",
+            )
+        )
+    )
     if advice.people is not None:
         people = advice.people
         _print(
-            f"People: {people.people:,} with {people.cases:,} cases, up to {people.most:,} each",
+            translate(
+                "People: %(people)s with %(cases)s cases, up to %(most)s each",
+                people=f"{people.people:,}",
+                cases=f"{people.cases:,}",
+                most=f"{people.most:,}",
+            ),
             people_table(advice),
         )
     if advice.rarity:
-        _print("Rare variants", rarity_table(advice))
+        _print(translate("Rare variants"), rarity_table(advice))
     if advice.visible:
-        _print(f"What each ε promises (δ = {advice.delta:g})", budget_table(advice))
+        title = f"{translate('What each ε promises')} (δ = {advice.delta:g})"
+        _print(title, budget_table(advice))
         out.print(Text(budget_words(advice), "dim"))
         out.print()
-    _print("What is left of the log (mean ± standard deviation)", trial_table(advice))
+    title = translate("What is left of the log (mean ± standard deviation)")
+    _print(title, trial_table(advice))
     for reason, names in advice.left_out.items():
         err.print(Text(f"left out: {', '.join(names)}: {reason}"))
     if advice.trials.short_of_time:
         err.print(Text(more_time(advice.seconds)))
     if not covered:
-        err.print(Text.assemble(("Note: ", "bold yellow"), COST))
+        err.print(Text.assemble(("Note: ", "bold yellow"), translate(COST)))
 
 
 def _print(title: str, grid: Grid) -> None:

@@ -25,7 +25,8 @@ from discreet.cli import (
     train,
 )
 from discreet.cli.options import extended
-from discreet.privacy.words import VARIABLE, vocabulary
+from discreet.language import VARIABLE
+from discreet.language import language as known_language
 
 
 def _version(asked: bool) -> None:
@@ -38,7 +39,7 @@ def _version(asked: bool) -> None:
 
 def _language(named: str | None) -> str | None:
     if named:
-        vocabulary(named)
+        known_language(named)
         os.environ[VARIABLE] = named
     return named
 
@@ -58,7 +59,7 @@ def discreet(
     language: Annotated[
         str | None,
         typer.Option(
-            envvar=VARIABLE, callback=_language, help="How promises are worded: en or de."
+            envvar=VARIABLE, callback=_language, help="How promises and pages are worded: en or de."
         ),
     ] = None,
 ) -> None:
@@ -106,7 +107,9 @@ def build(arguments: Sequence[str] = ()) -> typer.Typer:
     app.callback(help=taught(discreet))(discreet)
     for command in COMMANDS:
         app.command(help=taught(command))(extended(command, arguments))
-    ledger = typer.Typer(no_args_is_help=True, help="What may be spent on a data source, and was.")
+    ledger = typer.Typer(
+        no_args_is_help=True, help="What each data source may spend, and has spent."
+    )
     for name, action in budget.COMMANDS.items():
         ledger.command(name, help=taught(action))(extended(action, arguments))
     app.add_typer(ledger, name="budget")

@@ -9,15 +9,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.console import err, out, print_json, watched
+from discreet.cli.console import FIGURE_HEADS, err, out, print_json, watched
 from discreet.cli.options import (
-    AllowWeak,
     Delta,
     Epsilons,
-    Force,
     Json,
     LogPath,
-    NoLedger,
     given_parameters,
     mechanism_option,
     more_time,
@@ -30,17 +27,10 @@ from discreet.mechanisms.parameters import ParameterError
 if TYPE_CHECKING:
     from discreet.advice.trials import Trial, Trials
 
-WIDTH = 40
-COLUMNS = {
-    "similarity": "similar",
-    "follows_total_variation": "steps",
-    "fitness": "fitness",
-    "precision": "precise",
-    "size_ratio": "size",
-}
+BAR_WIDTH = 40
 
 
-@with_options(parameters=True, every=True)
+@with_options(parameters=True, booking=True, every=True)
 def compare(
     log: LogPath,
     epsilon: Epsilons = None,
@@ -56,13 +46,6 @@ def compare(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="With --private: where to write it.")
     ] = None,
-    source: Annotated[
-        str | None, typer.Option(help="With --private: the data source to book on.")
-    ] = None,
-    purpose: Annotated[str, typer.Option(help="With --private: why, for the ledger.")] = "",
-    no_ledger: NoLedger = False,
-    force: Force = False,
-    allow_weak: AllowWeak = False,
     seconds: Annotated[float, typer.Option(help="About how long all may take together.")] = 60.0,
     as_json: Json = False,
     **values: Any,
@@ -74,7 +57,8 @@ def compare(
     which; parameters of every mechanism may be given, those shown below are the default one's,
     or with -m those of the mechanisms named. Choosing by this table costs privacy that no
     certificate covers; with --private the candidates share the budget, one is chosen by the
-    exponential mechanism, and the total is proved. To choose a budget, see `discreet advise`.
+    exponential mechanism, and the total is proved; then it is booked like any release. To choose
+    a budget, see `discreet advise`.
 
     [bold]Examples[/bold]
 
@@ -95,11 +79,6 @@ def compare(
             log,
             output,
             "choice",
-            source=source,
-            purpose=purpose,
-            no_ledger=no_ledger,
-            force=force,
-            allow_weak=allow_weak,
             as_json=as_json,
             **values | rivals | {"epsilon": budgets[0], "delta": delta},
         )
@@ -147,7 +126,7 @@ def compare(
 def _show(ran: list[Trial], found: Trials) -> None:
     """The table and the bars of one budget."""
     present = {name for one in ran for name in one.figures}
-    columns = {k: v for k, v in COLUMNS.items() if k in present}
+    columns = {k: v for k, v in FIGURE_HEADS.items() if k in present}
     table = Table("mechanism", *columns.values(), "seconds", "guarantee", box=None)
     for one in ran:
         figures = [f"{one.figures[k]:.3f}" if k in one.figures else "–" for k in columns]
@@ -159,8 +138,8 @@ def _show(ran: list[Trial], found: Trials) -> None:
     widest = max((len(one.name) for one in ran), default=0)
     for one in ran:
         if one.score is not None:
-            filled = round(WIDTH * max(one.score, 0.0))
+            filled = round(BAR_WIDTH * max(one.score, 0.0))
             bar = Text("█" * filled, "green" if one.status == "proved" else "yellow")
-            bar.append("░" * (WIDTH - filled), "dim")
+            bar.append("░" * (BAR_WIDTH - filled), "dim")
             out.print(Text.assemble(f"  {one.name:<{widest}} ", bar, f" {one.score:.3f}"))
     out.print()

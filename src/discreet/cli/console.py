@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from discreet.certificate import Certificate
+    from discreet.certificate import Certificate, Finding
+    from discreet.privacy.guarantee import Guarantee
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -34,19 +36,43 @@ def panel(text: str, title: str, style: str = "green") -> None:
     out.print(Panel(Text(text), title=title, title_align="left", border_style=style))
 
 
+FIGURE_HEADS = {
+    "similarity": "similar",
+    "follows_total_variation": "steps",
+    "fitness": "fitness",
+    "precision": "precise",
+    "size_ratio": "size",
+}
+"""The figures that narrow tables show, and how they are headed there."""
+
+MARKS = {"holds": "[green]✓[/green]", "fails": "[red]✗[/red]", "unknown": "[yellow]?[/yellow]"}
+
 STYLES = {"strong": "green", "moderate": "green", "weak": "yellow"}
 
 
 def show_promise(certificate: Certificate, *, failed: bool = False) -> None:
     """Print what a certificate promises in a frame, and in front of it what must be said."""
-    from discreet.privacy.words import level
-    from discreet.privacy.words.levels import strength
-
     promise = certificate.guarantee
     lines = [*(f"! {warning}" for warning in certificate.warnings), promise.explain()]
-    style = "red" if failed else STYLES.get(strength(promise), "red")
+    style = "red" if failed else STYLES.get(promise.strength, "red")
     bound = promise.holds or "no guarantee"
-    panel("\n".join(lines), f"{certificate.mechanism}: {bound}, {level(promise)}", style)
+    panel("\n".join(lines), f"{certificate.mechanism}: {bound}, {promise.level()}", style)
+
+
+def show_steps(promise: Guarantee) -> None:
+    """Print every step of a release, what it costs and by which rule."""
+    if promise.parts:
+        out.print(Text(f"Steps ({promise.composition}):"))
+    for depth, part in promise.steps():
+        line = Text(f"{part.name}: {part.cost} ({part.rule})")
+        out.print(Padding.indent(line, 2 + 2 * depth))
+
+
+def show_findings(findings: Iterable[Finding]) -> None:
+    """Print every check of a certificate and how it came out."""
+    for finding in findings:
+        detail = f": {finding.detail}" if finding.detail else ""
+        out.print(f"{MARKS[finding.outcome]} {finding.check}{detail}")
 
 
 def steward_note(note: str) -> None:
@@ -69,7 +95,7 @@ def stage(text: str) -> Iterator[None]:
 
 @contextmanager
 def watched(text: str) -> Iterator[Callable[[str], None]]:
-    """The same; what it gives says what is going on now."""
+    """The same; the function it yields changes the text."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task(text, total=None)

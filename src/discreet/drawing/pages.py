@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from discreet.language import language, translate
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def render_page(package: str, template: str, **values: Any) -> str:
     """A template of a package, which may extend our `page.html`; every value is escaped."""
+    pages = environment(package)
+    return pages.get_template(template).render(**values)
+
+
+def environment(package: str) -> Environment:
+    """How the templates of a package are read: escaped, strict, and translated."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     pages = Environment(
+        extensions=["jinja2.ext.i18n"],
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("discreet.drawing")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return pages.get_template(template).render(**values)
+    pages.globals["language"] = language()
+    pages.policies["ext.i18n.trimmed"] = True
+    pages.install_gettext_callables(translate, _plural, newstyle=True)  # type: ignore[attr-defined]
+    return pages
+
+
+def _plural(one: str, many: str, number: int) -> str:
+    return translate(one if number == 1 else many)
 
 
 def write_page(path: Path, text: str) -> None:

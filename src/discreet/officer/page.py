@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.certificate import Certificate, Finding
 from discreet.drawing.pages import render_page
+from discreet.language import translate
 from discreet.officer.checking import Entry
 from discreet.privacy.guarantee import Guarantee, Part
-from discreet.privacy.words import level, vocabulary
-from discreet.privacy.words.levels import strength
+from discreet.privacy.words import odds, vocabulary
 
 MARKS = {"holds": "✓", "fails": "✗", "unknown": "?"}
-
-LEDGER = {
-    "none": "The release was not booked: there was no ledger where it was made. Whether other "
-    "releases of the same data add to its cost cannot be told from here.",
-    "booked": "The release was booked before it was made, against a cap on all releases of the "
-    "same data source.",
-    "bypassed": "There was a ledger, and whoever made the release chose not to book it. It adds to "
-    "what other releases of the same data cost, and no cap takes account of it.",
-}
 
 
 def officer_page(
@@ -39,24 +29,66 @@ def officer_page(
         promise=promise,
         verdict=_verdict(promise, failed),
         paragraphs=promise.explain().splitlines(),
+        kind=_kind(certificate.artefact),
         terms=_terms(promise),
         steps=list(_steps(promise.parts)),
         parameters=[(key, _shown(value)) for key, value in certificate.parameters.items()],
-        ledger=LEDGER[certificate.ledger],
+        ledger=_ledger(certificate.ledger),
+        account=_account(entry) if entry else "",
         entry=entry,
-        findings=[(MARKS[f.outcome], f.outcome, f.check, f.detail) for f in findings],
+        findings=[
+            (MARKS[f.outcome], f.outcome, translate(f.check), translate(f.detail)) for f in findings
+        ],
     )
+
+
+def _kind(artefact: str) -> str:
+    """What was released."""
+    return {
+        "log": translate("A log"),
+        "variants": translate("A log"),
+        "follows": translate("A directly-follows graph"),
+        "process tree": translate("A process tree"),
+        "model": translate("A trained model"),
+    }.get(artefact, artefact)
+
+
+def _ledger(state: str) -> str:
+    """Whether the release was booked, and what that means."""
+    return {
+        "none": translate(
+            "The release was not booked: there was no ledger where it was made. Whether other "
+            "releases of the same data add to its cost cannot be told from here."
+        ),
+        "booked": translate(
+            "The release was booked before it was made, against a cap on all releases of the same "
+            "data source."
+        ),
+        "bypassed": translate(
+            "There was a ledger, and whoever made the release chose not to book it. It adds to "
+            "what other releases of the same data cost, and no cap takes account of it."
+        ),
+    }[state]
+
+
+def _account(entry: Entry) -> str:
+    """Whom the cap of a source is about."""
+    unit, neighbours = entry.account.unit, entry.account.neighbours
+    whom = translate("per case") if unit == "case" else translate("per person")
+    return f"{whom}, {neighbours}"
 
 
 def _verdict(promise: Guarantee, failed: bool) -> tuple[str, str]:
     """How the page opens: a class of the style, and one sentence."""
     if failed:
-        return "bad", "A check failed: do not rely on this certificate before that is cleared up."
-    words = level(promise)
+        return "bad", translate(
+            "A check failed: do not rely on this certificate before that is cleared up."
+        )
+    words = promise.level()
     shown = f"{words[0].upper()}{words[1:]}"
     if not promise.private:
         return "bad", f"{shown}."
-    style = {"strong": "good", "moderate": "good", "weak": "warning"}.get(strength(promise), "bad")
+    style = {"strong": "good", "moderate": "good", "weak": "warning"}.get(promise.strength, "bad")
     if style == "good" and promise.status == "conditional":
         style = "warning"
     return style, f"{shown}: {promise.holds}. {vocabulary().status[promise.status]}"
@@ -64,49 +96,98 @@ def _verdict(promise: Guarantee, failed: bool) -> tuple[str, str]:
 
 def _terms(promise: Guarantee) -> list[tuple[str, str]]:
     """Each term of the guarantee with what it means here."""
-    one, many = ("case", "cases") if promise.unit == "case" else ("person", "people")
-    found = [("Protected", _protected(promise))]
-    if promise.neighbours == "add-remove":
-        words = f"the log with and without any one {one}, so the number of {many} is protected too"
-    else:
-        words = f"the log and the log with one {one} replaced; how many {many} there are is public"
-    found.append(("Neighbours", f"what must look alike: {words}"))
+    case = promise.unit == "case"
+    found = [
+        (translate("Protected"), _protected(promise)),
+        (translate("Neighbours"), _neighbours(promise.neighbours, case)),
+    ]
     if promise.holds is not None:
         epsilon, delta = promise.holds.epsilon, promise.holds.delta
-        factor = f"{math.exp(epsilon):.4g}" if epsilon < 700 else f"e^{epsilon:.4g}"
-        found.append(
-            (
-                f"ε = {epsilon:.4g}",
-                f"whether or not a {one} is in the log, every outcome is equally likely up to a "
-                f"factor of {factor}; smaller is more private, 0 tells nothing",
-            )
-        )
-        words = "no exception: the factor holds for every outcome"
-        if delta:
-            words = (
-                f"outcomes beyond that factor have at most this probability for each {one}, 1 in "
-                f"{1 / delta:,.0f}; it should be far below one over the number of {many}"
-            )
-        found.append((f"δ = {delta:.4g}", words))
+        found.append((f"ε = {epsilon:.4g}", _epsilon(epsilon, case)))
+        found.append((f"δ = {delta:.4g}", _delta(delta, case)))
     if promise.claimed is not None and promise.claimed != promise.holds:
-        found.append(("Claimed", f"{promise.claimed}; what counts is what holds"))
-    noise = "the operating system's secure generator, drawn exactly in whole numbers"
+        claimed = translate("%(claimed)s; what counts is what holds", claimed=promise.claimed)
+        found.append((translate("Claimed"), claimed))
+    noise = translate("the operating system's secure generator, drawn exactly in whole numbers")
     if promise.randomness == "seeded":
-        noise = "a seed: whoever knows or guesses it can take the noise out again"
-    return [*found, ("Randomness", noise)]
+        noise = translate("a seed: whoever knows or guesses it can take the noise out again")
+    return [*found, (translate("Randomness"), noise)]
+
+
+def _neighbours(neighbours: str, case: bool) -> str:
+    """What must look alike."""
+    if neighbours == "add-remove":
+        if case:
+            return translate(
+                "what must look alike: the log with and without any one case, so the number of "
+                "cases is protected too"
+            )
+        return translate(
+            "what must look alike: the log with and without any one person, so the number of "
+            "people is protected too"
+        )
+    if case:
+        return translate(
+            "what must look alike: the log and the log with one case replaced; how many cases "
+            "there are is public"
+        )
+    return translate(
+        "what must look alike: the log and the log with one person replaced; how many people "
+        "there are is public"
+    )
+
+
+def _epsilon(epsilon: float, case: bool) -> str:
+    if case:
+        return translate(
+            "whether or not a case is in the log, every outcome is equally likely up to a factor "
+            "of %(factor)s; smaller is more private, 0 tells nothing",
+            factor=odds(epsilon),
+        )
+    return translate(
+        "whether or not a person is in the log, every outcome is equally likely up to a factor of "
+        "%(factor)s; smaller is more private, 0 tells nothing",
+        factor=odds(epsilon),
+    )
+
+
+def _delta(delta: float, case: bool) -> str:
+    if not delta:
+        return translate("no exception: the factor holds for every outcome")
+    many = f"{1 / delta:,.0f}"
+    if case:
+        return translate(
+            "outcomes beyond that factor have at most this probability for each case, 1 in "
+            "%(many)s; it should be far below one over the number of cases",
+            many=many,
+        )
+    return translate(
+        "outcomes beyond that factor have at most this probability for each person, 1 in %(many)s; "
+        "it should be far below one over the number of people",
+        many=many,
+    )
 
 
 def _protected(promise: Guarantee) -> str:
     """The unit, and by which column it is told."""
-    column = f", told apart by the column “{promise.case_column}”" if promise.case_column else ""
+    column = person = ""
+    if promise.case_column:
+        column = translate(", told apart by the column “%(name)s”", name=promise.case_column)
     if promise.unit == "case":
-        return (
-            f"each single case{column}. A person with several cases is protected less: by "
-            "the number of their cases"
+        return translate(
+            "each single case%(column)s. A person with several cases is protected less: by the "
+            "number of their cases",
+            column=column,
         )
-    person = f" (column “{promise.individual_column}”)" if promise.individual_column else ""
-    many = promise.cases_per_individual
-    return f"each person{person} with all of their cases{column}; at most {many} of each were used"
+    if promise.individual_column:
+        person = translate(" (column “%(name)s”)", name=promise.individual_column)
+    return translate(
+        "each person%(person)s with all of their cases%(column)s; at most %(many)s of each were "
+        "used",
+        person=person,
+        column=column,
+        many=promise.cases_per_individual,
+    )
 
 
 def _steps(parts: Sequence[Part], depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -115,7 +196,7 @@ def _steps(parts: Sequence[Part], depth: int = 0) -> Iterator[dict[str, Any]]:
         yield {
             "depth": depth,
             "name": part.name,
-            "epsilon": "–" if part.rho is not None else f"{part.epsilon:.4g}",
+            "epsilon": f"{part.epsilon:.4g}" if part.epsilon else "–",
             "delta": f"{part.delta:.3g}",
             "rho": "" if part.rho is None else f"{part.rho:.4g}",
             "rule": part.rule,

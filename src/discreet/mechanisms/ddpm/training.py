@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +23,7 @@ from discreet.dpsgd.sgd import (
 )
 from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, network, odds
 from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
-from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.base import Session, State, joined, under
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.privacy.randomness import Randomness
 
@@ -34,7 +32,7 @@ MOST_DRAWS, MOST_ROWS = 16, 4096
 """How often each column is blurred per step, in strict training, and how many blurs that may be."""
 DRIFT, PUBLIC_DRIFT = 0.02, 0.3
 """How far all the noise may move a weight: the start made of noisy counts is worth keeping."""
-FASTEST = 100.0
+MOST_TOTAL_RATE = 100.0
 """Learning rates of all strict steps together are at most this."""
 
 
@@ -48,15 +46,10 @@ class Settings:
 
 
 def trained(
-    mechanism: OverDictionary,
-    settings: Settings,
-    counts: Integers,
-    facts: dict[str, Any],
-    rng: Randomness,
-    watch: Watch,
-    saved: State | None,
+    mechanism: OverDictionary, settings: Settings, counts: Integers, session: Session
 ) -> State:
-    """Take all planned steps, resuming from `saved`; the weights afterwards are the model."""
+    """Take all planned steps, resuming from what was saved; the weights then are the model."""
+    facts, rng, saved = session.facts, session.rng, session.saved
     spending = mechanism.noisy_step(NETWORK)
     plan = spending.plan
     expected = facts["trained_on"] * float(plan.sampling_rate)
@@ -67,7 +60,7 @@ def trained(
         weights["last"][:, :-1] = 0
         weights["last"][:, -1] = (start / start.sum()).log()
         drift = DRIFT if mechanism.dictionary is None else PUBLIC_DRIFT
-        rate = calm_rate(plan, CLIP, expected, drift, FASTEST)
+        rate = calm_rate(plan, CLIP, expected, drift, MOST_TOTAL_RATE)
         optimiser: Optimiser = partial(torch.optim.SGD, lr=rate)
     else:
         optimiser = partial(torch.optim.Adam, lr=settings.learning_rate)
@@ -76,31 +69,21 @@ def trained(
     )
     average = {name: weight.clone() for name, weight in weights.items()}
     if saved is not None:
-        steps.restore(_under("steps/", saved))
-        average = {name: torch.tensor(array) for name, array in _under("average/", saved).items()}
+        steps.restore(under("steps", saved.tensors))
+        for name, array in under("average", saved.tensors).items():
+            average[name] = torch.tensor(array)
 
     def save() -> State:
-        kept = {f"steps/{name}": value for name, value in steps.state().items()}
-        kept |= {f"average/{name}": value for name, value in average.items()}
+        kept = joined({"steps": steps.state(), "average": average})
         return State({name: value.numpy().copy() for name, value in kept.items()}, facts)
 
     if strict:
         losses = strict_steps(steps, counts, average, rng)
     else:
         losses = published_steps(steps, counts, settings.microbatch, rng)
-    watch.step(NETWORK, steps.taken, plan.steps, math.nan, save)
-    for loss in losses:
-        watch.step(NETWORK, steps.taken, plan.steps, loss, save)
+    session.follow(NETWORK, steps, losses, save)
     final = average if strict else steps.weights
     return State({name: weight.numpy().copy() for name, weight in final.items()}, facts)
-
-
-def _under(prefix: str, saved: State) -> dict[str, Any]:
-    return {
-        name.removeprefix(prefix): array
-        for name, array in saved.tensors.items()
-        if name.startswith(prefix)
-    }
 
 
 def published_steps(
@@ -148,7 +131,7 @@ def strict_steps(
         sampled = steps.sample_counts(counts)
         factors, losses = column_factors(steps.weights, points, rows, rng)
         steps.step(factors, sampled)
-        _update(average, steps)
+        steps.average_later(steps.weights, average)
         yield float(losses.double() @ torch.from_numpy(sampled).double()) / max(1, sampled.sum())
 
 
@@ -166,10 +149,3 @@ def column_factors(
     surprise = torch.logsumexp(logits, 2) - logits.gather(2, rows[..., None])[..., 0]
     losses = surprise.mean(1)
     return run.factors(losses.sum()), losses.detach()
-
-
-def _update(average: Weights, steps: PrivateSteps) -> None:
-    """Keep in `average` the mean of the weights over the second half of the plan."""
-    share = 1 / max(1, steps.taken - steps.plan.steps // 2)
-    for name, weight in steps.weights.items():
-        average[name].lerp_(weight, share)

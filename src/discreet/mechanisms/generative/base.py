@@ -6,10 +6,12 @@ Nothing here loads torch: the guarantee, the parameters and the noise follow fro
 from __future__ import annotations
 
 import importlib.util
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +25,10 @@ from discreet.privacy.renyi import TrainingPlan, rdp_epsilon
 from discreet.privacy.steps import Renyi, SampledGaussian
 
 if TYPE_CHECKING:
+    from discreet.dpsgd.sgd import PrivateSteps
     from discreet.log.events import EventLog
+
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class State:
 
 
 class Watch:
-    """Sees training go on and may keep it for later; this one does neither."""
+    """Watches training and may keep it for later; this one does neither."""
 
     def resumed(self) -> State | None:
         """What an earlier, interrupted run of the same training left."""
@@ -49,6 +54,34 @@ class Watch:
         self, network: str, done: int, steps: int, loss: float, save: Callable[[], State]
     ) -> None:
         """Called after each step of a network; `loss` is raw: for the holder's eyes only."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One training, begun or resumed: what is known of the log, and who watches."""
+
+    facts: dict[str, Any]
+    rng: Randomness
+    watch: Watch
+    saved: State | None = None
+
+    def follow(
+        self, name: str, steps: PrivateSteps, losses: Iterable[float], save: Callable[[], State]
+    ) -> None:
+        """Take the steps that give these losses, and tell whoever watches before and after each."""
+        for loss in chain([math.nan], losses):
+            self.watch.step(name, steps.taken, steps.plan.steps, loss, save)
+
+
+def joined(networks: Mapping[str, Mapping[str, Kept]]) -> dict[str, Kept]:
+    """What belongs to several networks under one roof, as network/name."""
+    return {f"{n}/{name}": kept for n, own in networks.items() for name, kept in own.items()}
+
+
+def under(network: str, kept: Mapping[str, Kept]) -> dict[str, Kept]:
+    """What `joined` has of one network, by its own names."""
+    prefix = f"{network}/"
+    return {k.removeprefix(prefix): value for k, value in kept.items() if k.startswith(prefix)}
 
 
 def require_torch(name: str) -> None:

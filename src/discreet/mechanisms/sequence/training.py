@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,20 +13,19 @@ from discreet.arrays import Integers
 from discreet.dpsgd.clipping import Factors
 from discreet.dpsgd.sgd import PrivateSteps, Recorder, fresh_weights
 from discreet.log.variants import Variants
-from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.base import Session, State, under
 from discreet.mechanisms.sequence.network import surprises
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
-from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
 
-LEARNING_RATE, FOR_STEPS = 0.1, 60
+LEARNING_RATE, FULL_RATE_STEPS = 0.1, 60
 """Adam's rate, and up to how many steps; beyond it falls, so that noise moves no weight farther."""
 LEAST_CLIP, MOST_CLIP = 3.0, 30.0
-SHORTEST = 8
+SHORTEST_ROW = 8
 """Cases are laid out in rows for this length, or for twice, four times, … as much."""
-ENTRIES = 1 << 11
-"""Symbols that are looked at together, about: rows times their length."""
+BLOCK_ENTRIES = 1 << 11
+"""Symbols that are processed together, about: rows times their length."""
 
 
 class Cases:
@@ -42,13 +40,15 @@ class Cases:
         self.counts = log.counts.astype(np.int64)
         self._codes = torch.from_numpy(log.codes.astype(np.int64))
         self._offsets = torch.from_numpy(log.offsets)
-        self._row = 2 ** np.ceil(np.log2(np.maximum(log.lengths, SHORTEST))).astype(np.int64) + 1
+        self._row = (
+            2 ** np.ceil(np.log2(np.maximum(log.lengths, SHORTEST_ROW))).astype(np.int64) + 1
+        )
 
     def blocks(self, chosen: Integers) -> Iterator[tuple[Tensor, Integers]]:
         """The chosen cases as rows, and which they are; rows that are nobody's are left blank."""
         for length in np.unique(self._row[chosen]).tolist():
             same = chosen[self._row[chosen] == length]
-            height = max(1, ENTRIES // length)
+            height = max(1, BLOCK_ENTRIES // length)
             for begin in range(0, len(same), height):
                 block = same[begin : begin + height]
                 yield self._rows(torch.from_numpy(block), height, length), block
@@ -62,15 +62,9 @@ class Cases:
         return rows
 
 
-def trained(
-    seen: Variants,
-    facts: dict[str, Any],
-    spending: SampledGaussian,
-    rng: Randomness,
-    watch: Watch,
-    saved: State | None,
-) -> State:
+def trained(seen: Variants, spending: SampledGaussian, session: Session) -> State:
     """Train on the cases, resuming from what was saved; the mean of the later weights."""
+    facts, rng, watch, saved = session.facts, session.rng, session.watch, session.saved
     plan = spending.plan
     sizes = layer_sizes(len(seen.activities), WIDTH)
     weights = fresh_weights(sizes, rng, torch.float64)
@@ -84,12 +78,12 @@ def trained(
         optimiser=lambda tensors: torch.optim.Adam(tensors, lr=LEARNING_RATE),
         rng=rng,
     )
-    steps.set_rate(LEARNING_RATE * min(1.0, math.sqrt(FOR_STEPS / plan.steps)))
+    steps.set_rate(LEARNING_RATE * min(1.0, math.sqrt(FULL_RATE_STEPS / plan.steps)))
     average = {name: weight.clone() for name, weight in weights.items()}
     if saved is not None:
         steps.restore(saved.tensors)
-        for name, tensor in average.items():
-            tensor.copy_(torch.tensor(saved.tensors[f"average/{name}"]))
+        for name, array in under("average", saved.tensors).items():
+            average[name] = torch.tensor(array)
 
     def save() -> State:
         kept = steps.state() | {f"average/{name}": tensor for name, tensor in average.items()}
@@ -98,9 +92,7 @@ def trained(
     if saved is None:
         watch.step(NETWORK, 0, plan.steps, math.nan, save)
     for loss in _losses(steps, Cases(seen)):
-        share = 1 / max(1, steps.taken - plan.steps // 2)
-        for name, weight in weights.items():
-            average[name].lerp_(weight, share)
+        steps.average_later(weights, average)
         watch.step(NETWORK, steps.taken, plan.steps, loss, save)
     return State({name: t.numpy().astype(np.float32) for name, t in average.items()}, facts)
 

@@ -1,0 +1,48 @@
+"""In which language people are spoken to: English, or German.
+
+English sentences are their own keys: `translate` gives the sentence of `languages/de.toml` where
+German is wanted, and the pages' templates have their `{% trans %}` from the same file. The promise
+itself has its words in `privacy/words`, since they are put together from parts.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Literal, get_args
+
+from discreet.errors import DiscreetError
+
+Language = Literal["en", "de"]
+VARIABLE = "DISCREET_LANGUAGE"
+
+
+class LanguageError(DiscreetError, ValueError):
+    """A language that is not spoken here."""
+
+
+def language(named: str | None = None) -> Language:
+    """The language of that name, else the one that the environment names, else English."""
+    wanted = named or os.environ.get(VARIABLE) or "en"
+    for known in get_args(Language):
+        if known == wanted:
+            return known  # type: ignore[no-any-return]
+    raise LanguageError(
+        f"there is no language {wanted!r}: choose {' or '.join(get_args(Language))} "
+        f"(--language, {VARIABLE})"
+    )
+
+
+def translate(sentence: str, **values: object) -> str:
+    """An English sentence in the language wanted, with its `%(name)s` filled in."""
+    spoken = sentence if language() == "en" else catalogue().get(sentence, sentence)
+    return spoken % values if values else spoken
+
+
+@cache
+def catalogue() -> dict[str, str]:
+    """German by English."""
+    text = files("discreet").joinpath("languages", "de.toml").read_text(encoding="utf-8")
+    return {key: str(value) for key, value in tomllib.loads(text).items()}
