@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, runtime_che
 
 from typing_extensions import TypeVar
 
+from discreet import notebook
 from discreet.certificate import Certificate, LedgerUse, certificate_path, versions
-from discreet.log.files import LOG_SUFFIXES
+from discreet.log.errors import LogError
+from discreet.log.files import LOG_SUFFIXES, atomic_write
 from discreet.log.variants import Variants
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.words import vocabulary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,8 +49,6 @@ def render(artefact: Document, suffix: str) -> str:
 
 def check_target(path: Path, suffixes: tuple[str, ...] = LOG_SUFFIXES) -> None:
     """Refuse a file that could not be written, before anything is read or spent."""
-    from discreet.log.errors import LogError
-
     if not path.name.lower().endswith(suffixes):
         raise LogError(
             f"{path.name} cannot be written; use a name that ends in {', '.join(suffixes)}"
@@ -65,8 +66,6 @@ def check_unused(path: Path, *inputs: Path, force: bool = False) -> None:
 
     A file that is write-protected stays. What lies beside a release, its certificate, counts.
     """
-    from discreet.log.errors import LogError
-
     for written in (path, certificate_path(path)):
         if not written.exists():
             continue
@@ -146,7 +145,6 @@ class Release(Generic[A_co]):
         )
 
     def _repr_html_(self) -> str:
-        from discreet import notebook
         from discreet.drawing import can_draw, draw
 
         artefact: Any = self.artefact
@@ -171,8 +169,6 @@ class Release(Generic[A_co]):
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
         """The certificate of this release; with a digest once the content is written."""
-        from discreet.privacy.words import vocabulary
-
         kind = "variants" if isinstance(self.artefact, Variants) else "log"
         if isinstance(self.artefact, Document):
             kind = self.artefact.kind
@@ -198,7 +194,6 @@ class Release(Generic[A_co]):
         Both files appear complete or not at all.
         """
         from discreet.log.digest import content_digest
-        from discreet.log.files import atomic_write
         from discreet.log.writing import write_log
 
         path = Path(path)

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of, visible_at
 from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, with_default
+from discreet.log.events import EventLog
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
 from discreet.privacy.words import certainty
 from discreet.utility.evaluation import WARNING
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
+from discreet import notebook
 from discreet.privacy.words import certainty, odds, vocabulary
 from discreet.privacy.words.levels import (
     EXPOSED_WARNING,
@@ -238,8 +239,6 @@ class Guarantee:
         )
 
     def _repr_html_(self) -> str:
-        from discreet import notebook
-
         words = "".join(notebook.paragraph(line) for line in self.explain().splitlines())
         rows = [["· " * depth + p.name, p.cost, p.rule] for depth, p in self.steps()]
         steps = notebook.table(("step", "cost", "by"), rows) if rows else ""

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.certificate import reading_of
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
+from discreet.log.files import opened
 from discreet.log.follows import FORMAT as FOLLOWS
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
@@ -70,8 +72,6 @@ def subject_of(released: Any) -> Subject:
 
 
 def _read(path: Path) -> Subject:
-    from discreet.certificate import reading_of
-    from discreet.log.files import opened
     from discreet.log.reading import read_log
     from discreet.models.document import TreeDocument
 
