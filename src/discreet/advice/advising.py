@@ -15,6 +15,7 @@ from typing import Any
 from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of, visible_at
 from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, with_default
 from discreet.log.events import EventLog
+from discreet.mechanisms.generative.base import Generative
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
 from discreet.privacy.words import certainty
@@ -122,8 +123,6 @@ def advise(
 
 def _alternatives(given: dict[str, Any], delta: float) -> tuple[list[str], dict[str, list[str]]]:
     """The mechanisms that can run as things are, and why others cannot."""
-    from discreet.mechanisms.generative.base import Generative
-
     chosen: list[str] = []
     left_out: dict[str, list[str]] = {}
     for name in mechanism_names():

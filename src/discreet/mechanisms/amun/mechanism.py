@@ -9,8 +9,10 @@ from typing import ClassVar
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.instants import microseconds
+from discreet.mechanisms.amun.columns import chance, check_column
 from discreet.mechanisms.amun.risk import advantage_bound
 from discreet.mechanisms.amun.spending import VARIANTS, spending, values_of
+from discreet.mechanisms.amun.starts import outside_stretch
 from discreet.mechanisms.audit_cases import (
     COLUMN,
     COMMON_VALUE,
@@ -197,8 +199,6 @@ class Amun(Mechanism["EventLog"]):
 
     def check(self, log: EventLog) -> None:
         """Refuse before anything is spent: also a log without times or a column asked for."""
-        from discreet.mechanisms.amun.columns import check_column
-
         super().check(log)
         microseconds(log)
         for name in self._columns:
@@ -208,9 +208,6 @@ class Amun(Mechanism["EventLog"]):
         """Warnings for the holder of the log."""
         if self.fidelity == "published":
             return ["this form is not differentially private: do not share its output as such"]
-        from discreet.mechanisms.amun.columns import chance
-        from discreet.mechanisms.amun.starts import outside_stretch
-
         found = super().advice(log)
         outside = outside_stretch(microseconds(log)[log.offsets[:-1]])
         if outside:
