@@ -323,17 +323,17 @@ class Evaluator:
     def _attributes(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
         if subject.log is None or self.log is None or not subject.log.cases:
             return []
+        halves = self.log_halves if reference else None
         return [
-            Figure(f"{name}({column})", measure(self.log, subject.log, column), None, "low", text)
-            for column in attributes.common_columns(self.log, subject.log)
-            for name, measure, text in (
-                ("values", attributes.value_distance, "total variation of its values"),
-                (
-                    "values_by_activity",
-                    attributes.value_distance_by_activity,
-                    "the same, activity by activity",
-                ),
+            Figure(
+                f"{name}({column})",
+                measure(self.log, subject.log, column),
+                measure(*halves, column) if halves else None,
+                "low",
+                text,
             )
+            for column in attributes.common_columns(self.log, subject.log)
+            for name, (measure, text) in attributes.MEASURES.items()
         ]
 
     def _calendar(self, released: EventLog, reference: bool) -> list[Figure]:
@@ -356,15 +356,21 @@ class Evaluator:
         return Timed(self.log)
 
     @cached_property
-    def time_ceilings(self) -> dict[str, float]:
-        """Each measure of times for one random half of the log against the other."""
+    def log_halves(self) -> tuple[EventLog, EventLog] | None:
+        """One random half of the log and the other, None if it is too small."""
         assert self.log is not None
         if self.log.cases < 2:
-            return {}
+            return None
         shuffled = Randomness.system().permutation(self.log.cases)
-        left, right = (
-            Timed(self.log.take_cases(np.sort(half))) for half in np.array_split(shuffled, 2)
-        )
+        left, right = np.array_split(shuffled, 2)
+        return self.log.take_cases(np.sort(left)), self.log.take_cases(np.sort(right))
+
+    @cached_property
+    def time_ceilings(self) -> dict[str, float]:
+        """Each measure of times for one random half of the log against the other."""
+        if self.log_halves is None:
+            return {}
+        left, right = (Timed(half) for half in self.log_halves)
         return {name: measure(left, right) for name, (measure, _) in MEASURES.items()}
 
 
