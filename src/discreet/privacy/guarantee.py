@@ -161,7 +161,6 @@ class Guarantee:
     def explain(self, language: str | None = None) -> str:
         """The promise in plain words, for a data-protection officer, one paragraph a line."""
         words = vocabulary(language)
-        kind = self.neighbours, self.unit
         lines = []
         if self.randomness == "seeded":
             lines.append(words.seeded)
@@ -171,7 +170,7 @@ class Guarantee:
             epsilon, delta = self.holds.epsilon, f"{self.holds.delta:.4g}"
             excepted = self.holds.delta > 0
             precisely = words.precisely.format(
-                change=words.change[kind],
+                change=words.change[self.neighbours][self.unit],
                 odds=odds(epsilon),
                 epsilon=f"{epsilon:.4g}",
                 exception=words.exception.format(delta=delta) if excepted else "",
@@ -179,7 +178,7 @@ class Guarantee:
             lines.append(f"{words.gist[self.holds.strength][self.unit]} {precisely}")
             lines.append(
                 words.example.format(
-                    doubt=words.doubt[kind],
+                    doubt=words.doubt[self.neighbours][self.unit],
                     sure=certainty(epsilon),
                     barring=words.barring.format(delta=delta) if excepted else "",
                 )
