@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, Literal
 
 from discreet.log.instants import DAY
-from discreet.log.neighbours import Case, Pair, traces
+from discreet.log.neighbours import Case, Pair, Value, traces
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ COMMON_VALUE = Pair(
     values={COLUMN: "letter"},
 )
 BEGUN = "start_timestamp"
-_USUAL_VALUES = {
+_USUAL_VALUES: dict[str, Value] = {
     COLUMN: "letter",
     "case:amount": 40.0,
     "org:group": "desk",
