@@ -28,6 +28,7 @@ MEASURES = {
     "week_hour_distance": "week × hour",
     "remaining_time_error": "remaining",
 }
+SHOWN = ("ceiling", "one-wait", "amun-strict", "amun-published", "whole")
 ATTRIBUTES = {
     "RoadTrafficFines": "amount:number,org:resource,vehicleClass",
     "BPIC2012_A": "case:AMOUNT_REQ:number,org:resource",
@@ -46,7 +47,7 @@ def times(folder: Path) -> None:
         for log, label, parameters, figures in store.execute(
             "select log, label, parameters, figures from results where outcome = 'ok'"
         ):
-            if label in ("ceiling", "amun-strict", "whole"):
+            if label in SHOWN:
                 epsilon = float(json.loads(parameters).get("epsilon") or 0)
                 found.setdefault((log, label, epsilon), []).append(json.loads(figures))
     print("| log | | ε | " + " | ".join(MEASURES.values()) + " |")

@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from discreet.log.instants import DAY
+from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
+    COLUMN,
+    COMMON_VALUE,
     EXTREME_TIMES,
-    FREQUENT,
+    LONE_VALUE,
     NO_CASE,
     ONE_MORE,
+    VERY_LONG_CASE,
     AuditCase,
 )
 from discreet.mechanisms.base import Mechanism, delta_parameter
@@ -30,6 +35,14 @@ from discreet.wholelogs.spending import spending
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
+
+DAYS_APART = Pair(
+    "days apart",
+    "a case of a variant that is always shown, with three days between its events: shows waits, "
+    "durations and calendars",
+    traces("ab", 120, "ac", 60),
+    Case(("a", "b"), step=3 * DAY),
+)
 
 MARGIN = 1 - 1e-8
 """Shares leave room for a mechanism that rounds its own accounting up."""
@@ -106,8 +119,12 @@ class Whole(Mechanism):
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
         """On variants that are quick to draw; see the base class."""
-        pairs = FREQUENT, EXTREME_TIMES, ONE_MORE, NO_CASE
-        return (AuditCase({"variants": "travas"}, pairs, usual=False),)
+        pairs = DAYS_APART, EXTREME_TIMES, ONE_MORE, NO_CASE, VERY_LONG_CASE
+        columns = {"variants": "travas", "attributes": (COLUMN,)}
+        return (
+            AuditCase({"variants": "travas"}, pairs, usual=False),
+            AuditCase(columns, (LONE_VALUE, COMMON_VALUE), usual=False),
+        )
 
     def _validate(self) -> None:
         from discreet.wholelogs.clock import is_zone
