@@ -18,10 +18,6 @@ from types import ModuleType
 
 import pm4py
 
-sys.modules["diffprivlib.models"] = ModuleType("models")  # not needed, and fails with scikit-learn
-from pm4py.algo.anonymization.pripel import algorithm as pripel
-from pm4py.algo.anonymization.trace_variant_query import algorithm as variants
-
 from discreet.bench.runner import limited
 from discreet.log.reading import read_log
 from discreet.utility.calendar import MEASURES, Timed
@@ -38,6 +34,10 @@ def main() -> None:
     parser.add_argument("--least", type=int, default=20, help="P of the variants: least cases")
     parser.add_argument("--seconds", type=float, default=600)
     given = parser.parse_args()
+    sys.modules["diffprivlib.models"] = ModuleType("models")  # unneeded; fails with scikit-learn
+    from pm4py.algo.anonymization.pripel import algorithm as pripel
+    from pm4py.algo.anonymization.trace_variant_query import algorithm as variants
+
     path = LOGS / f"{given.log}.xes.gz"
     frame = pm4py.read_xes(str(path), return_legacy_log_object=False)
     frame = frame[["case:concept:name", "concept:name", "time:timestamp"]]

@@ -3,6 +3,7 @@
 discreet bench ours/wholelogs --logs LOGS --repetitions 3 -o FOLDER
 python bench/wholelogs.py times FOLDER
 python bench/wholelogs.py attributes --repetitions 3
+OPENBLAS_NUM_THREADS=1 python bench/wholelogs.py speed
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import argparse
 import json
 import os
 import sqlite3
+import time
 from pathlib import Path
 
 import numpy as np
 
+from discreet.log.events import EventLog
 from discreet.log.reading import read_log
-from discreet.utility.attributes import value_distance, value_distance_by_activity
+from discreet.utility.attributes import MEASURES as VALUES
 from discreet.wholelogs import Whole
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
@@ -61,32 +64,59 @@ def times(folder: Path) -> None:
 
 
 def attributes(repetitions: int) -> None:
-    """Total variation of values over all events, by activity, and of one half to the other."""
-    print("| log | attribute | all events | by activity | ceiling |")
+    """Each measure of values, and in brackets that of one half of the log against the other."""
+    print("| log | attribute | all events | by activity | by outcome |")
     print("|---|---|---|---|---|")
     for name, asked in ATTRIBUTES.items():
         mechanism = Whole(attributes=asked)
-        types = {attribute.column: attribute.kind for attribute in mechanism.asked}
-        log = read_log(LOGS / f"{name}.xes.gz", types=types)
+        log = _read(name, mechanism)
         shuffled = np.random.default_rng(0).permutation(log.cases)
         left, right = (log.take_cases(np.sort(half)) for half in np.array_split(shuffled, 2))
         released = [mechanism.release(log).artefact for _ in range(repetitions)]
         for attribute in mechanism.asked:
             column = attribute.column
-            whole = np.mean([value_distance(log, one, column) for one in released])
-            each = np.mean([value_distance_by_activity(log, one, column) for one in released])
-            ceiling = value_distance(left, right, column)
-            print(f"| {name} | {column} | {whole:.3f} | {each:.3f} | {ceiling:.3f} |", flush=True)
+            figures = [
+                f"{np.mean([measure(log, one, column) for one in released]):.3f} "
+                f"({measure(left, right, column):.3f})"
+                for measure, _ in VALUES.values()
+            ]
+            print(f"| {name} | {column} | {' | '.join(figures)} |", flush=True)
+
+
+def speed() -> None:
+    """CPU of a release of parts of Traffic Fines, with and without three attributes."""
+    name = "RoadTrafficFines"
+    asked = ATTRIBUTES[name]
+    log = _read(name, Whole(attributes=asked))
+    order = np.random.default_rng(0).permutation(log.cases)
+    Whole().release(log.take_cases(np.sort(order[:1000])))
+    print("| events | times | times and three attributes |")
+    print("|---|---|---|")
+    for share in (0.125, 0.25, 0.5, 1.0):
+        some = log.take_cases(np.sort(order[: round(share * log.cases)]))
+        seconds = []
+        for wanted in ((), asked):
+            began = time.process_time()
+            Whole(attributes=wanted).release(some)
+            seconds.append(f"{time.process_time() - began:.1f} s")
+        print(f"| {some.events:,} | {' | '.join(seconds)} |", flush=True)
+
+
+def _read(name: str, mechanism: Whole) -> EventLog:
+    types = {attribute.column: attribute.kind for attribute in mechanism.asked}
+    return read_log(LOGS / f"{name}.xes.gz", types=types)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=("times", "attributes"))
+    parser.add_argument("table", choices=("times", "attributes", "speed"))
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--repetitions", type=int, default=3)
     given = parser.parse_args()
     if given.table == "attributes":
         attributes(given.repetitions)
+    elif given.table == "speed":
+        speed()
     elif given.folder is None:
         parser.error("name the folder of a finished bench")
     else:
