@@ -109,7 +109,8 @@ def _read(name: str, mechanism: Whole) -> EventLog:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=("times", "attributes", "speed"))
+    tables = ("times", "attributes", "speed")
+    parser.add_argument("table", nargs="?", choices=tables, default="attributes")
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--repetitions", type=int, default=3)
     given = parser.parse_args()

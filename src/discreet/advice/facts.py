@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.log.events import EventLog
 from discreet.privacy.conversion import per_case
 from discreet.privacy.partition import OptimalSelection
 
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
-
 BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
-"""Bounds on the cases of a person that are looked at, up to the first that keeps everything."""
+"""Bounds on the cases of a person that are tried, up to the first that keeps everything."""
 
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 """Sizes up to which a variant may be called rare."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
+from itertools import groupby
 from typing import Literal
 
 import polars as pl
@@ -13,6 +15,7 @@ from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import DAY, HOUR
 
 Trace = tuple[str, ...]
+Value = str | float | datetime
 START = 18_262 * DAY
 """2020-01-01 in microseconds."""
 
@@ -24,7 +27,7 @@ class Case:
     trace: Trace
     start: int = START
     step: int = HOUR
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
     """Further columns, the same for all of its events."""
 
 
@@ -39,7 +42,7 @@ class Pair:
     removed: Case | None = None
     public: Mapping[str, object] = field(default_factory=dict)
     """Parameters that make it tell most, unless they are given."""
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
     """Further columns of the common cases."""
     canaries: tuple[Trace, ...] = ()
     """For audits in one run: cases that are put in or left out by a coin each."""
@@ -113,7 +116,7 @@ def make_log(cases: Sequence[Case], columns: Sequence[str] = ()) -> EventLog:
                 ACTIVITY: pl.Series(found[1], dtype=pl.String),
                 TIME: pl.Series(found[2], dtype=pl.Int64).cast(pl.Datetime("us", "UTC")),
                 **{
-                    column: pl.Series(values, dtype=pl.String)
+                    column: pl.Series(values, dtype=None if values else pl.String)
                     for column, values in zip(columns, found[3:], strict=True)
                 },
             }
@@ -123,12 +126,7 @@ def make_log(cases: Sequence[Case], columns: Sequence[str] = ()) -> EventLog:
 
 def arrow(trace: Sequence[str]) -> str:
     """A trace for people: ⟨a, b ×30, c⟩."""
-    runs: list[tuple[str, int]] = []
-    for label in trace:
-        if runs and runs[-1][0] == label:
-            runs[-1] = (label, runs[-1][1] + 1)
-        else:
-            runs.append((label, 1))
+    runs = [(label, len(list(same))) for label, same in groupby(trace)]
     words = [a if n == 1 else f"{a} ×{n}" for a, n in runs]
     if len(words) > 12:
         words = [*words[:6], f"… {len(trace)} events"]

@@ -15,12 +15,13 @@ from discreet.log.instants import DAY
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
-    COLUMN,
-    COMMON_VALUE,
+    BEGUN,
     EXTREME_TIMES,
-    LONE_VALUE,
+    FREQUENT,
     NO_CASE,
     ONE_MORE,
+    OTHER_COLUMNS,
+    SAME_COLUMNS,
     VERY_LONG_CASE,
     AuditCase,
 )
@@ -118,12 +119,18 @@ class Whole(Mechanism):
 
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
-        """On variants that are quick to draw; see the base class."""
+        """The default, and variants that are quick to draw, also with every kind of attribute."""
         pairs = DAYS_APART, EXTREME_TIMES, ONE_MORE, NO_CASE, VERY_LONG_CASE
-        columns = {"variants": "travas", "attributes": (COLUMN,)}
+        columns = ("case:channel", "case:amount:number", "org:group")
+        quick = {"variants": "travas"}
         return (
-            AuditCase({"variants": "travas"}, pairs, usual=False),
-            AuditCase(columns, (LONE_VALUE, COMMON_VALUE), usual=False),
+            AuditCase(quick, pairs, usual=False),
+            AuditCase(
+                {**quick, "attributes": columns, "begun": BEGUN},
+                (SAME_COLUMNS, OTHER_COLUMNS),
+                usual=False,
+            ),
+            AuditCase({}, (FREQUENT,), usual=False),
         )
 
     def _validate(self) -> None:
