@@ -42,11 +42,9 @@ def completed(
 def _declare(attributes: str, values: dict[str, Any], types: Any) -> None:
     """Add the types of the attributes to those that the log is read with."""
     from discreet.log.types import declared
-    from discreet.wholelogs.declaring import listed, read_attributes
+    from discreet.wholelogs.declaring import listed, reading_types
 
     known = declared(types) if isinstance(types, str) else dict(types or {})
-    asked = read_attributes(listed(attributes))
-    kinds = {attribute.column: attribute.kind for attribute in asked if attribute.kind != "text"}
-    if kinds:
-        merged = {**known, **kinds}
+    merged = reading_types(listed(attributes), known)
+    if merged != known:
         values["types"] = ", ".join(f"{column}:{kind}" for column, kind in merged.items())
