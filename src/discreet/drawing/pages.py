@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def render_page(package: str, template: str, **values: Any) -> str:
     """A template of a package, which may extend our `page.html`; every value is escaped."""
     pages = environment(package)
-    return pages.get_template(template).render(language=language(), **values)
+    return pages.get_template(template).render(**values)
 
 
 @cache
@@ -31,6 +31,7 @@ def environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    pages.globals["language"] = language
     pages.policies["ext.i18n.trimmed"] = True
     pages.install_gettext_callables(translate, _plural, newstyle=True)  # type: ignore[attr-defined]
     return pages

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from discreet.certificate import certificate_path
-from discreet.drawing import can_draw, draw
+from discreet.drawing import draw
 from discreet.drawing.pages import write_page
 from discreet.ledger.booking import LedgerBooking, booking_for
 from discreet.log.events import EventLog
@@ -45,10 +44,12 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     drawn = booking.release(mechanism, log)
     certificate = drawn.write(path)
     booking.confirm(certificate)
-    found, findings = checked(path)
-    page = share / f"{path.name}.certificate.html"
-    write_page(page, officer_page(found, findings, file=path.name, entry=entry_of(found)))
-    files = [path.name, certificate_path(path).name, page.name, *_picture(drawn, share)]
+    files = [path.name, certificate_path(path).name]
+    for further in (_officer, _picture):
+        try:
+            files.append(further(drawn, path))
+        except Exception as error:  # what is paid for and written must not be lost by it
+            notes.append(f"{type(error).__name__}: {error}")
     assert booking.paid is not None
     holds = certificate.guarantee.holds
     return {
@@ -56,7 +57,6 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         "entry": booking.paid.entry,
         "notes": [*notes, *mechanism.advice(log)],
         "report": _report(log, drawn, folder),
-        "checks": [asdict(finding) for finding in findings],
         "summary": {
             "mechanism": certificate.mechanism,
             "what": drawn.describe(),
@@ -69,15 +69,21 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     }
 
 
-def _picture(drawn: Release, share: Path) -> list[str]:
+def _officer(drawn: Release, path: Path) -> str:
+    """The page for the data-protection officer."""
+    found, findings = checked(path)
+    page = path.with_name(f"{path.name}.certificate.html")
+    write_page(page, officer_page(found, findings, file=path.name, entry=entry_of(found)))
+    return page.name
+
+
+def _picture(drawn: Release, path: Path) -> str:
     """A picture of what was released: made of that alone, so it costs nothing more."""
     artefact, subject = drawn.artefact, subject_of(drawn)
-    if subject.variants is not None and subject.variants.cases:
+    if subject.variants is not None:
         artefact = Follows.of_variants(most_frequent(subject.variants, ACTIVITIES))
-    if not can_draw(artefact):
-        return []
-    (share / "picture.svg").write_text(draw(artefact), encoding="utf-8")
-    return ["picture.svg"]
+    path.with_name("picture.svg").write_text(draw(artefact), encoding="utf-8")
+    return "picture.svg"
 
 
 def _report(log: EventLog, drawn: Release, folder: Path) -> dict[str, Any]:
