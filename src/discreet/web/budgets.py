@@ -112,7 +112,7 @@ class Budgets:
         times.append(datetime.now(UTC).timestamp())
         used.append(used[-1])
         curves = [
-            Curve(source, np.array(times), np.array(used), SERIES[0]),
+            Curve(translate("used"), np.array(times), np.array(used), SERIES[0]),
             Curve(translate("cap"), np.array([times[0], times[-1]]), np.array([100.0] * 2), "#d33"),
         ]
         long = times[-1] - times[0] > 3 * 86400

@@ -124,8 +124,8 @@ def level_words(epsilon: float) -> str:
 
     level = vocabulary().levels[strength_of(Budget(epsilon, 0.0))]
     return translate(
-        "%(level)s: who guesses by a coin whether somebody is in the log is right at most "
-        "%(sure)s%% of the time afterwards",
+        "%(level)s: somebody undecided whether a certain case, or person, is in the log can be at "
+        "most %(sure)s%% sure afterwards",
         level=level[:1].upper() + level[1:],
         sure=certainty(epsilon),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,14 +49,19 @@ def only_steward(request: Request) -> Person:
     return person
 
 
-async def sent_form(request: Request) -> FormData:
-    """A form of this session: it sends the session's token along."""
+async def sent_form(request: Request) -> AsyncIterator[FormData]:
+    """A form of this session: it sends the session's token along. Its files go with the request."""
     person = anybody(request)
     form = await request.form(max_files=4, max_fields=200)
-    token = form.get("csrf")
-    if not isinstance(token, str) or not secrets.compare_digest(token, person.csrf):
-        raise WebError(translate("This form is too old: go back, reload the page and try again."))
-    return form
+    try:
+        token = form.get("csrf")
+        if not isinstance(token, str) or not secrets.compare_digest(token, person.csrf):
+            raise WebError(
+                translate("This form is too old: go back, reload the page and try again.")
+            )
+        yield form
+    finally:
+        await form.close()
 
 
 Inside = Annotated[House, Depends(house_of)]
