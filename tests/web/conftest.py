@@ -31,7 +31,7 @@ class Browser:
 
     client: TestClient
 
-    def get(self, where: str, status: int = 200, **headers: str) -> str:
+    def get(self, where: str, status: int = 200, /, **headers: str) -> str:
         answer = self.client.get(where, headers=headers)
         assert answer.status_code == status, (where, answer.status_code, answer.text[:2000])
         return answer.text
@@ -42,7 +42,7 @@ class Browser:
         assert found is not None
         return found[1]
 
-    def post(self, where: str, status: int = 303, *, files: Any = None, **fields: str) -> str:
+    def post(self, where: str, status: int = 303, /, *, files: Any = None, **fields: Any) -> str:
         """Send a form; where it leads, or the page that says what is wrong."""
         data = {"csrf": self.csrf, **fields}
         answer = self.client.post(where, data=data, files=files, follow_redirects=False)

@@ -118,7 +118,7 @@ def routes() -> list[tuple[str, str]]:
     for router in (steward_pages.router, shared.router, api.router):
         for route in router.routes:
             assert isinstance(route, APIRoute)
-            found += [(method, route.path) for method in sorted(route.methods)]
+            found += [(method, route.path) for method in sorted(route.methods or ())]
     assert len(found) > 60
     return found
 

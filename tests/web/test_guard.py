@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -55,7 +57,7 @@ def test_pages_have_no_inline_script_or_style() -> None:
         text = path.read_text("utf-8")
         assert " style=" not in text, path
         assert "<script" not in text.replace('<script src="/static/htmx.min.js" defer>', ""), path
-        assert " on" not in {word[:3] for word in text.split("<") if "=" in word and " on" in word}
+        assert not re.search(r"\son[a-z]+=", text), path
         assert "//" not in text.replace("http-equiv", ""), f"{path}: another host"
 
 
@@ -115,7 +117,7 @@ def test_large_bodies_are_refused_before_they_are_kept(steward: Browser, house: 
     answer = steward.client.post("/logs", data={"csrf": csrf}, files={"log": ("a.csv", large)})
     assert answer.status_code == 413
 
-    def chunks() -> object:
+    def chunks() -> Iterator[bytes]:
         yield from (large[: 1 << 20] for _ in range(4))
 
     answer = steward.client.post(

@@ -115,7 +115,7 @@ POINTS = 300
 
 def _shares(name: str, values: Floats, counts: Integers | Floats, colour: str) -> Curve:
     """The share of all counts up to each value, without the longest twentieth."""
-    share = 100 * np.cumsum(counts) / max(float(counts.sum()), 1.0)
+    share = 100 * np.cumsum(counts.astype(np.float64)) / max(float(counts.sum()), 1.0)
     kept = slice(0, int(np.searchsorted(share, 95)) + 1)
     return Curve(name, values[kept], share[kept], colour)
 

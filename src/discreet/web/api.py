@@ -142,7 +142,7 @@ def mechanisms(person: Anybody) -> dict[str, Any]:
         what: {
             name: [
                 {"name": one.name, "help": one.help, "range": one.range, "default": one.default}
-                for one in choosing.mechanism_class(name).parameters().values()
+                for one in choosing.declared_by(name).values()
                 if one.name not in choosing.HIDDEN
             ]
             for name in choosing.offered(what)

@@ -22,7 +22,7 @@ VERIFIED = (*LOG_SUFFIXES, ".json", ".csv", ".dot", ".mmd", ".svg", ".ptml", ".b
 def asked_choice(offered: dict[str, Any], epsilon: Any, delta: Any) -> dict[str, Any]:
     """What is offered, at the budget asked for."""
     parameters = {**offered["parameters"], "epsilon": epsilon}
-    if "delta" in choosing.mechanism_class(offered["mechanism"]).parameters():
+    if "delta" in choosing.declared_by(offered["mechanism"]):
         parameters["delta"] = delta
     return choosing.chosen({**offered, "parameters": parameters})
 

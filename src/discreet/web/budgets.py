@@ -104,7 +104,8 @@ class Budgets:
         """What was used of the cap over time, as SVG."""
         with Ledger(self.location) as ledger:
             rows = ledger.history(source)
-        times, used = [], []
+        times: list[float] = []
+        used: list[float] = []
         for row in rows:
             share = min(100.0, 100 * Account.from_dict(row["account"]).used)
             times += [datetime.fromisoformat(row["time"]).timestamp()] * 2

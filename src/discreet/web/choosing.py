@@ -131,10 +131,14 @@ def level_words(epsilon: float) -> str:
     )
 
 
+def declared_by(name: str) -> dict[str, Parameter]:
+    """The parameters of a mechanism."""
+    return mechanism_class(name).parameters()
+
+
 def expert(name: str) -> list[Parameter]:
     """The parameters of a mechanism beside its budget."""
-    known = mechanism_class(name).parameters()
-    return [one for one in known.values() if one.name not in (*MAIN, *HIDDEN)]
+    return [one for one in declared_by(name).values() if one.name not in (*MAIN, *HIDDEN)]
 
 
 def chosen(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,7 +154,7 @@ def chosen(given: Mapping[str, Any]) -> dict[str, Any]:
     suffix = str(given.get("suffix") or SHARED[what].suffixes[0])
     if suffix not in SHARED[what].suffixes:
         raise ParameterError(f"suffix must be one of {', '.join(SHARED[what].suffixes)}")
-    declared = mechanism_class(name).parameters()
+    declared = declared_by(name)
     parameters = {}
     for key, value in dict(given.get("parameters") or {}).items():
         if key not in declared or key in HIDDEN:

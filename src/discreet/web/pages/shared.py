@@ -233,7 +233,7 @@ def _sources(request: Request, house: House, problem: str = "") -> Response:
             "standing": standing[one.source],
             "what": choosing.words(one.choice["what"])[0],
             "mechanism": one.choice["mechanism"],
-            "has_delta": "delta" in mechanism_class(one.choice["mechanism"]).parameters(),
+            "has_delta": "delta" in choosing.declared_by(one.choice["mechanism"]),
         }
         for one in house.asking.offers()
         if one.source in standing

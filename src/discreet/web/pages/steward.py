@@ -187,7 +187,7 @@ def _choosing(
         suffixes=choosing.SHARED[shared].suffixes,
         levels=[(one, choosing.level_words(one)) for one in choosing.LEVELS],
         expert=choosing.expert(mechanism),
-        has_delta="delta" in choosing.mechanism_class(mechanism).parameters(),
+        has_delta="delta" in choosing.declared_by(mechanism),
         values=values,
         advice=advice,
         problem=problem,
