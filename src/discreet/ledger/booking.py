@@ -57,7 +57,7 @@ def booking_for(
     if source is not None:
         from discreet.ledger.ledger import Ledger
 
-        return LedgerBooking(Ledger(location), source, purpose, tell, user)
+        return LedgerBooking(Ledger(location, user=user), source, purpose, tell)
     if location.in_use:
         raise LedgerError(
             f"there is a ledger ({location}): name the data source with --source NAME (see "
@@ -159,11 +159,9 @@ class Booking:
 class LedgerBooking(Booking):
     """A release or training on the budget of a source: spent before it is drawn, then noted."""
 
-    def __init__(
-        self, ledger: Ledger, source: str, purpose: str, tell: Tell, user: str | None = None
-    ) -> None:
+    def __init__(self, ledger: Ledger, source: str, purpose: str, tell: Tell) -> None:
         super().__init__("booked", tell)
-        self.ledger, self.source, self.purpose, self.user = ledger, source, purpose, user
+        self.ledger, self.source, self.purpose = ledger, source, purpose
         self.paid: Paid | None = None
 
     def check(self, mechanism: Mechanism, *, seeded: bool = False) -> None:
@@ -180,12 +178,7 @@ class LedgerBooking(Booking):
         """Spend, then draw."""
         self.check(mechanism, seeded=seed is not None)
         booked = self.ledger.release(
-            mechanism,
-            log,
-            source=self.source,
-            user=self.user,
-            purpose=self.purpose,
-            paid=self._note,
+            mechanism, log, source=self.source, purpose=self.purpose, paid=self._note
         )
         return booked.release
 
@@ -218,9 +211,7 @@ class LedgerBooking(Booking):
         self.tell(f"booked as entry {self.paid.entry} on {self.source}; {account.left()}")
 
     def _begin(self, mechanism: Generative, log: EventLog) -> tuple[Payment, dict[str, Any]]:
-        run = self.ledger.begin(
-            mechanism, log, source=self.source, user=self.user, purpose=self.purpose
-        )
+        run = self.ledger.begin(mechanism, log, source=self.source, purpose=self.purpose)
         return self._paid(run), self._account() | run.paid.to_dict()
 
     def _resume(self, noted: dict[str, Any], mechanism: Generative) -> Payment:

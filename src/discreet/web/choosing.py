@@ -14,9 +14,8 @@ from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.parameters import Parameter, ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
-from discreet.privacy.guarantee import Budget
 from discreet.privacy.words import certainty
-from discreet.privacy.words.levels import refuse_if_too_weak, strength_of
+from discreet.privacy.words.levels import strength_of
 
 FROM_LOG = "from-log"
 """For an alphabet: the log's own activities, which makes the promise conditional."""
@@ -122,7 +121,7 @@ def level_words(epsilon: float) -> str:
     """How much an epsilon protects, and what that means in guesses."""
     from discreet.privacy.words import vocabulary
 
-    level = vocabulary().levels[strength_of(Budget(epsilon, 0.0))]
+    level = vocabulary().levels[strength_of(epsilon, 0.0)]
     return translate(
         "%(level)s: somebody undecided whether a certain case, or person, is in the log can be at "
         "most %(sure)s%% sure afterwards",
@@ -174,7 +173,7 @@ def build(choice: Mapping[str, Any]) -> Mechanism:
         for key, value in choice["parameters"].items()
     }
     built = mechanism(choice["mechanism"], **given)
-    refuse_if_too_weak(built.target)
+    built.target.refuse_if_too_weak()
     return built
 
 

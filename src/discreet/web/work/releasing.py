@@ -13,7 +13,6 @@ from discreet.log.events import EventLog
 from discreet.log.follows import Follows
 from discreet.officer.checking import checked, entry_of
 from discreet.officer.page import officer_page
-from discreet.privacy.words import level
 from discreet.releases import Release
 from discreet.utility.subject import subject_of
 from discreet.web.choosing import build
@@ -62,7 +61,7 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
             "what": drawn.describe(),
             "epsilon": None if holds is None else holds.epsilon,
             "delta": None if holds is None else holds.delta,
-            "level": level(certificate.guarantee),
+            "level": certificate.guarantee.level(),
             "digest": certificate.content_sha256,
             "files": files,
         },
