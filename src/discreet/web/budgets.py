@@ -55,18 +55,29 @@ class Budgets:
 
     def __init__(self, location: Location) -> None:
         self.location = location
+        self._kept: Ledger | None = None
+
+    def _ledger(self) -> Ledger:
+        """The ledger, whose connections are kept for the next who asks."""
+        if self._kept is None:
+            self._kept = Ledger(self.location)
+        return self._kept
+
+    def close(self) -> None:
+        """Let go of the ledger."""
+        if self._kept is not None:
+            self._kept.close()
 
     def all(self) -> list[Standing]:
         """Every source with its account; none where there is no ledger yet."""
         if not self._exists():
             return []
-        with Ledger(self.location) as ledger:
-            return [Standing(name, account) for name, account in ledger.accounts().items()]
+        accounts = self._ledger().accounts()
+        return [Standing(name, account) for name, account in accounts.items()]
 
     def of(self, source: str) -> Standing:
         """One source."""
-        with Ledger(self.location) as ledger:
-            return Standing(source, ledger.account(source))
+        return Standing(source, self._ledger().account(source))
 
     def after(self, source: str, mechanism: Mechanism) -> tuple[Standing, Standing]:
         """The account now and after such a release; raises what booking would raise."""
@@ -96,14 +107,11 @@ class Budgets:
 
     def history(self, source: str) -> list[dict[str, Any]]:
         """What was entered for a source, oldest first, without what only the ledger needs."""
-        with Ledger(self.location) as ledger:
-            rows = ledger.history(source)
-        return [_line(row) for row in rows]
+        return [_line(row) for row in self._ledger().history(source)]
 
     def plot(self, source: str) -> str:
         """What was used of the cap over time, as SVG."""
-        with Ledger(self.location) as ledger:
-            rows = ledger.history(source)
+        rows = self._ledger().history(source)
         times: list[float] = []
         used: list[float] = []
         for row in rows:

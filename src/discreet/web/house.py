@@ -47,12 +47,13 @@ class House:
         """End all work and remove everything raw."""
         self.jobs.stop()
         self.settings.clear()
+        self.budgets.close()
         self.database.close()
 
     def look(self, log: Log, user: str) -> Job:
         """What is in a log, as it is read now; found once for each way of reading."""
         job = self.jobs.latest("look", log.id, reading=log.reading)
-        if job is None or job.state == "cancelled":
+        if job is None:
             job = self.jobs.get(self.jobs.add("look", user, self._spec(log), log=log.id))
         return job
 

@@ -16,6 +16,7 @@ from discreet.language import LanguageError, language, translate
 from discreet.mechanisms.registry import mechanism_class, mechanism_names
 from discreet.web import choosing
 from discreet.web.asked import ask_for, bring_certificate
+from discreet.web.audited import audits_of
 from discreet.web.guard import LANGUAGE, SESSION, STILL, cookie_options
 from discreet.web.house import House
 from discreet.web.pages.common import (
@@ -319,11 +320,6 @@ def trust(request: Request, person: Anybody, mechanism: str = "") -> Response:
         words=words,
         audits=audits_of(name),
     )
-
-
-def audits_of(name: str) -> list[list[str]]:
-    """How audits of a mechanism came out."""
-    return []
 
 
 @router.get("/account")
