@@ -6,8 +6,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import discreet
-
 Table = tuple[list[str], list[list[str]]]
 """Heads and lines."""
 
@@ -25,7 +23,7 @@ def audits_of(mechanism: str) -> list[Table]:
 @cache
 def _tables() -> list[Table]:
     """The tables whose first column names a mechanism."""
-    clone = Path(discreet.__file__).parents[2] / "docs" / "audits.md"
+    clone = Path(__file__).parents[3] / "docs" / "audits.md"
     places = (clone, Path(sys.prefix) / "share" / "discreet" / "audits.md")
     page = next((place for place in places if place.is_file()), None)
     if page is None:
