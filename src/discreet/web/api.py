@@ -23,6 +23,7 @@ from discreet.web.seeing import (
     request_facts,
     requests_of,
 )
+from discreet.web.settings import MissingError
 
 PROBLEM = "application/problem+json"
 Identity = Annotated[str, Field(max_length=64)]
@@ -269,7 +270,7 @@ def release_file(house: Inside, person: Anybody, identity: str, name: str) -> Re
     """One of its files."""
     row = released(house, person, identity)
     if name not in row.summary["files"]:
-        raise LookupError("there is no such file")
+        raise MissingError("there is no such file")
     return download(house.settings.releases / row.id / name, name)
 
 
@@ -285,7 +286,7 @@ def verify(
 @router.get("/budgets")
 def budgets(house: Inside, person: Anybody) -> list[dict[str, Any]]:
     """What every source may spend, and what is left."""
-    return [one.to_dict() for one in house.budgets.all()]
+    return [one.to_dict() for one in house.budgets_for(person).all()]
 
 
 @router.put("/budgets")
@@ -301,7 +302,7 @@ def set_budget(house: Inside, person: Steward, cap: Cap) -> dict[str, Any]:
 @router.get("/budgets/history")
 def history(house: Inside, person: Anybody, source: str) -> list[dict[str, Any]]:
     """What was entered for a source."""
-    rows = house.budgets.history(source)
+    rows = house.budgets_for(person).history(source)
     return rows if person.role == "steward" else [hidden(row, person) for row in rows]
 
 
@@ -398,7 +399,7 @@ def release_facts(row: Row[Any]) -> dict[str, Any]:
 
 def _chosen(log: Log) -> Log:
     if not log.choice:
-        raise LookupError("choose first what is to be shared")
+        raise MissingError("choose first what is to be shared")
     return log
 
 

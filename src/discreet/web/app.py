@@ -25,7 +25,7 @@ from discreet.web.guard import Guard, TooLargeError
 from discreet.web.house import House
 from discreet.web.pages import shared, steward
 from discreet.web.pages.common import NotAllowedError, NotSignedInError, page
-from discreet.web.settings import Settings
+from discreet.web.settings import MissingError, Settings
 
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 DAY = "public, max-age=86400"
@@ -61,7 +61,7 @@ def create_app(settings: Settings, house: House | None = None) -> ASGIApp:
     app.add_api_route("/static/{name}", static, include_in_schema=False)
     app.add_exception_handler(NotSignedInError, _not_signed_in)
     app.add_exception_handler(NotAllowedError, _not_allowed)
-    app.add_exception_handler(LookupError, _missing)
+    app.add_exception_handler(MissingError, _missing)
     app.add_exception_handler(DiscreetError, _wrong)
     app.add_exception_handler(TooLargeError, _too_large)
     app.add_exception_handler(HTTPException, _http)
@@ -85,7 +85,7 @@ def static(name: str) -> Response:
     """The stylesheet, the script and the icon."""
     content = _asset(name)
     if content is None:
-        raise LookupError(name)
+        raise MissingError(name)
     suffix = f".{name.rpartition('.')[2]}"
     return Response(content, media_type=TYPES[suffix], headers={"cache-control": DAY})
 

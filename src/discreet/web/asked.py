@@ -13,7 +13,7 @@ from discreet.web.database import fresh_id
 from discreet.web.house import House, checked_purpose
 from discreet.web.logs import shown_name
 from discreet.web.people import Person
-from discreet.web.settings import WebError
+from discreet.web.settings import MissingError, WebError
 
 VERIFIED = (*LOG_SUFFIXES, ".json", ".csv", ".dot", ".mmd", ".svg", ".ptml", ".bpmn", ".dpm")
 """Endings of files whose certificate can be checked."""
@@ -39,7 +39,7 @@ def ask_for(
     if at_once:
         try:
             log = house.logs.get(offered.log)
-        except LookupError:
+        except MissingError:
             house.asking.set_state(identity, "waiting")
             return identity
         job = house.release(

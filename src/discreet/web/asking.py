@@ -19,7 +19,7 @@ from discreet.web.database import Database, fresh_id, noted
 from discreet.web.jobs import Job
 from discreet.web.logs import Log
 from discreet.web.people import Person
-from discreet.web.settings import Settings, WebError
+from discreet.web.settings import MissingError, Settings, WebError
 
 
 class Asking:
@@ -67,7 +67,7 @@ class Asking:
                 select(tables.offers).where(tables.offers.c.id == identity)
             ).one_or_none()
         if row is None:
-            raise LookupError(translate("This is not offered any more."))
+            raise MissingError(translate("This is not offered any more."))
         return row
 
     def ask(
@@ -141,7 +141,7 @@ class Asking:
                 select(tables.requests).where(tables.requests.c.id == identity)
             ).one_or_none()
         if row is None:
-            raise LookupError(translate("There is no such request."))
+            raise MissingError(translate("There is no such request."))
         return row
 
     def all(self, user: str | None = None) -> list[Row[Any]]:

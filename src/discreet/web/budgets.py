@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +18,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.location import Location
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantee import Budget
+from discreet.web.settings import MissingError
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,14 @@ class Standing:
 
 
 class Budgets:
-    """What may be spent on each source, by the ledger."""
+    """What may be spent on each source, by the ledger.
 
-    def __init__(self, location: Location) -> None:
-        self.location = location
+    With a `rhythm`, as it stood when so many seconds, counted from 1970, were last full: a spend is
+    booked after the log was read, and the moment would tell how long that took.
+    """
+
+    def __init__(self, location: Location, rhythm: float | None = None) -> None:
+        self.location, self.rhythm = location, rhythm
         self._kept: Ledger | None = None
 
     def _ledger(self) -> Ledger:
@@ -72,8 +78,13 @@ class Budgets:
         """Every source with its account; none where there is no ledger yet."""
         if not self._exists():
             return []
-        accounts = self._ledger().accounts()
-        return [Standing(name, account) for name, account in accounts.items()]
+        if self.rhythm is None:
+            accounts = self._ledger().accounts()
+        else:
+            rows = self._rows(None)
+            told = [row for row in rows if "account" in row]
+            accounts = {row["source"]: Account.from_dict(row["account"]) for row in told}
+        return [Standing(name, account) for name, account in sorted(accounts.items())]
 
     def of(self, source: str) -> Standing:
         """One source."""
@@ -107,11 +118,13 @@ class Budgets:
 
     def history(self, source: str) -> list[dict[str, Any]]:
         """What was entered for a source, oldest first, without what only the ledger needs."""
-        return [_line(row) for row in self._ledger().history(source)]
+        return [_line(row) for row in self._rows(source)]
 
     def plot(self, source: str) -> str:
         """What was used of the cap over time, as SVG."""
-        rows = self._ledger().history(source)
+        rows = self._rows(source)
+        if not rows:
+            raise MissingError(translate("There is no such picture."))
         times: list[float] = []
         used: list[float] = []
         for row in rows:
@@ -132,6 +145,13 @@ class Budgets:
             across=lambda value: datetime.fromtimestamp(value, UTC).strftime(form),
             down="%",
         )
+
+    def _rows(self, source: str | None) -> list[dict[str, Any]]:
+        rows = self._ledger().history(source)
+        if self.rhythm is None:
+            return rows
+        full = time.time() // self.rhythm * self.rhythm
+        return [row for row in rows if datetime.fromisoformat(row["time"]).timestamp() <= full]
 
     def _exists(self) -> bool:
         file = self.location.file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -145,7 +146,12 @@ def fresh_id() -> str:
 
 def now() -> str:
     """The present time, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return stamp(time.time())
+
+
+def stamp(seconds: float) -> str:
+    """A time, to the second."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 class Database:

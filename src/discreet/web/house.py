@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Row, insert, select
@@ -13,10 +15,10 @@ from discreet.web import database as tables
 from discreet.web.asking import Asking
 from discreet.web.budgets import Budgets
 from discreet.web.choosing import build
-from discreet.web.database import Database, noted, now
+from discreet.web.database import Database, noted, stamp
 from discreet.web.jobs import Job, Jobs
 from discreet.web.logs import Log, Logs
-from discreet.web.people import People
+from discreet.web.people import People, Person
 from discreet.web.settings import Settings, WebError
 
 ADVICE_SECONDS = 60
@@ -35,6 +37,7 @@ class House:
         self.logs = Logs(self.database, settings)
         self.jobs = Jobs(self.database, settings, self._over)
         self.budgets = Budgets(settings.ledger)
+        self.told = Budgets(settings.ledger, settings.rhythm)
         self.asking = Asking(self.database, settings)
 
     def start(self) -> None:
@@ -48,6 +51,7 @@ class House:
         self.jobs.stop()
         self.settings.clear()
         self.budgets.close()
+        self.told.close()
         self.database.close()
 
     def look(self, log: Log, user: str) -> Job:
@@ -112,6 +116,10 @@ class House:
         with self.database.reading() as connection:
             return connection.execute(select(table).where(condition)).one_or_none()
 
+    def budgets_for(self, person: Person) -> Budgets:
+        """Budgets as they stand for stewards, and as analysts are told."""
+        return self.budgets if person.role == "steward" else self.told
+
     def forget(self, log: Log, user: str) -> None:
         """Remove a log with all that was found in it."""
         self.jobs.forget(log.id)
@@ -121,7 +129,13 @@ class House:
         return {"log": str(log.path), "reading": log.reading}
 
     def _over(self, job: Job) -> None:
-        """Keep what was released, and enter how it went."""
+        """Keep what was released, and enter how it went.
+
+        Released files bear the time at which they were asked for: when they were done would tell
+        how long the work took.
+        """
+        if job.kind == "verify":
+            shutil.rmtree(Path(job.spec["file"]).parent, ignore_errors=True)
         if job.kind != "release":
             return
         if job.state != "done":
@@ -129,6 +143,8 @@ class House:
             return
         kept = self.settings.releases / job.id
         shutil.move(self.jobs.folder(job.id) / "share", kept)
+        for path in kept.iterdir():
+            os.utime(path, (job.asked, job.asked))
         with self.database.writing() as connection:
             connection.execute(
                 insert(tables.releases).values(
@@ -138,7 +154,7 @@ class House:
                     source=job.spec["source"],
                     purpose=job.spec["purpose"],
                     file=job.result["files"][0],
-                    made=now(),
+                    made=stamp(job.asked),
                     summary=job.result["summary"],
                 )
             )

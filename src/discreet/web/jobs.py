@@ -28,13 +28,13 @@ from discreet.language import language, translate
 from discreet.ledger.errors import LedgerError
 from discreet.web import database as tables
 from discreet.web.database import Database, fresh_id
-from discreet.web.settings import Settings, WebError
+from discreet.web.settings import MissingError, Settings, WebError
 
 RANKS = {"release": 0, "read": 1, "look": 1, "verify": 1, "try": 2, "advise": 3}
 """Kinds of jobs; the lower, the sooner."""
 
-WAITING = 200
-"""Jobs that may wait; beyond it nothing more is taken."""
+WAITING, EACH = 400, 40
+"""Jobs that may wait, in all and of one user; beyond that nothing more is taken."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,9 @@ class Jobs:
                 known = select(tables.jobs.c.id).where(tables.jobs.c.once == once)
                 if found := connection.execute(known).scalar_one_or_none():
                     return str(found)
-            queued = select(tables.jobs.c.id).where(tables.jobs.c.state == "queued")
-            if len(connection.execute(queued).all()) >= WAITING:
+            queued = select(tables.jobs.c.user).where(tables.jobs.c.state == "queued")
+            users = list(connection.execute(queued).scalars())
+            if len(users) >= WAITING or users.count(user) >= EACH:
                 raise WebError(translate("The server is busy: try again in a minute."))
         try:
             with self.database.writing() as connection:
@@ -140,7 +141,7 @@ class Jobs:
                 select(tables.jobs).where(tables.jobs.c.id == identity)
             ).one_or_none()
         if row is None:
-            raise LookupError(translate("There is no such job."))
+            raise MissingError(translate("There is no such job."))
         return _job(row)
 
     def latest(self, kind: str, log: str, **matching: Any) -> Job | None:

@@ -19,7 +19,7 @@ from discreet.log.mapping import reading_options
 from discreet.log.reading import SUFFIXES
 from discreet.web import database as tables
 from discreet.web.database import Database, fresh_id, noted, now
-from discreet.web.settings import Settings, WebError
+from discreet.web.settings import MissingError, Settings, WebError
 
 CHUNK = 1 << 20
 READING = (
@@ -116,7 +116,7 @@ class Logs:
                 select(tables.logs).where(tables.logs.c.id == identity)
             ).one_or_none()
         if row is None or not Path(row.file).exists():
-            raise LookupError(translate("This log is not here any more: bring it again."))
+            raise MissingError(translate("This log is not here any more: bring it again."))
         return _log(row)
 
     def all(self) -> list[Log]:

@@ -11,13 +11,14 @@ from discreet.language import translate
 from discreet.web.house import House
 from discreet.web.jobs import Job
 from discreet.web.people import Person
+from discreet.web.settings import MissingError
 
 
 def own_job(house: House, person: Person, identity: str) -> Job:
     """A job that somebody may see: analysts only what they bring themselves."""
     job = house.jobs.get(identity)
     if person.role != "steward" and (job.kind != "verify" or job.user != person.name):
-        raise LookupError(translate("There is no such job."))
+        raise MissingError(translate("There is no such job."))
     return job
 
 
@@ -47,7 +48,7 @@ def released(house: House, person: Person, identity: str) -> Row[Any]:
         person.role == "steward" or (row.user == person.name and _seen(house, row.job))
     )
     if row is None or not allowed:
-        raise LookupError(translate("There is no such release."))
+        raise MissingError(translate("There is no such release."))
     return row
 
 

@@ -18,6 +18,10 @@ class WebError(DiscreetError, ValueError):
     """Something that whoever uses the web app can mend."""
 
 
+class MissingError(DiscreetError, LookupError):
+    """Something that is not here, or not for whoever asks."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """One server."""

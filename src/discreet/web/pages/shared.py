@@ -30,8 +30,9 @@ from discreet.web.pages.common import (
     text,
     to,
 )
-from discreet.web.people import SignInError
+from discreet.web.people import Person, SignInError
 from discreet.web.seeing import hidden, own_job, released, releases_of, requests_of
+from discreet.web.settings import MissingError
 
 router = APIRouter(include_in_schema=False)
 
@@ -95,7 +96,7 @@ def speak(request: Request, house: Inside, named: str, back: str = "/") -> Respo
     try:
         spoken = language(named)
     except LanguageError:
-        raise LookupError(named) from None
+        raise MissingError(named) from None
     safe = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
     answer = to(safe)
     answer.set_cookie(LANGUAGE, spoken, max_age=31536000, **cookie_options(house.settings))
@@ -125,9 +126,10 @@ def cancel(request: Request, house: Inside, person: Anybody, form: Form, identit
 @router.get("/budgets")
 def budgets(request: Request, house: Inside, person: Anybody, source: str = "") -> Response:
     """What is left, and how it was spent."""
-    known = house.budgets.all()
+    told = house.budgets_for(person)
+    known = told.all()
     shown = source if source in [one.source for one in known] else ""
-    rows = house.budgets.history(shown) if shown else []
+    rows = told.history(shown) if shown else []
     if person.role != "steward":
         rows = [hidden(row, person) for row in rows]
     return page(request, "budgets.html", budgets=known, source=shown, rows=rows)
@@ -136,7 +138,7 @@ def budgets(request: Request, house: Inside, person: Anybody, source: str = "") 
 @router.get("/budgets/plot")
 def budget_plot(house: Inside, person: Anybody, source: str) -> Response:
     """The curve of a budget."""
-    drawn = house.budgets.plot(source)
+    drawn = house.budgets_for(person).plot(source)
     return Response(drawn, media_type="image/svg+xml", headers={"content-security-policy": STILL})
 
 
@@ -154,7 +156,7 @@ def show_release(request: Request, house: Inside, person: Anybody, identity: str
         job = house.jobs.get(identity)
         if house.release_of(identity=identity) is None:
             if job.kind != "release":
-                raise LookupError(translate("There is no such release."))
+                raise MissingError(translate("There is no such release."))
             return page(request, "releasing.html", job=job)
     row = released(house, person, identity)
     report = None
@@ -186,7 +188,7 @@ def release_file(house: Inside, person: Anybody, identity: str, name: str) -> Re
     """One of the files; the officer's page and the picture are shown, all else is kept."""
     row = released(house, person, identity)
     if name not in row.summary["files"]:
-        raise LookupError(translate("There is no such file."))
+        raise MissingError(translate("There is no such file."))
     path = house.settings.releases / row.id / name
     if name.endswith(".certificate.html"):
         return HTMLResponse(
@@ -205,7 +207,7 @@ def report(house: Inside, person: Anybody, identity: str) -> Response:
     row, job = released(house, person, identity), house.jobs.get(identity)
     folder = house.jobs.folder(job.id)
     if not job.result.get("report") or not folder.is_dir():
-        raise LookupError(translate("The report is gone: it is removed when the server stops."))
+        raise MissingError(translate("The report is gone: it is removed when the server stops."))
     found = job.result["report"]
     drawn = {name: (folder / name).read_text(encoding="utf-8") for name in found["pictures"]}
     made = render_page("discreet.web", "report.html", release=row, report=found, drawn=drawn)
@@ -220,11 +222,11 @@ def report(house: Inside, person: Anybody, identity: str) -> Response:
 @router.get("/sources")
 def sources(request: Request, house: Inside, person: Anybody) -> Response:
     """What analysts may ask for."""
-    return _sources(request, house)
+    return _sources(request, house, person)
 
 
-def _sources(request: Request, house: House, problem: str = "") -> Response:
-    standing = {one.source: one for one in house.budgets.all()}
+def _sources(request: Request, house: House, person: Person, problem: str = "") -> Response:
+    standing = {one.source: one for one in house.budgets_for(person).all()}
     shown = [
         {
             "id": one.id,
@@ -257,7 +259,7 @@ def ask(request: Request, house: Inside, person: Anybody, form: Form) -> Respons
             text(form, "purpose"),
         )
     except DiscreetError as error:
-        return _sources(request, house, str(error))
+        return _sources(request, house, person, str(error))
     return to("/requests")
 
 
@@ -292,7 +294,7 @@ def verified_page(house: Inside, person: Anybody, identity: str) -> Response:
     job = own_job(house, person, identity)
     path = house.jobs.folder(job.id) / "certificate.html"
     if job.kind != "verify" or not path.is_file():
-        raise LookupError(translate("There is no such page."))
+        raise MissingError(translate("There is no such page."))
     return HTMLResponse(
         path.read_text(encoding="utf-8"), headers={"content-security-policy": STILL}
     )

@@ -29,7 +29,7 @@ from discreet.web.pages.common import (
     text,
     to,
 )
-from discreet.web.settings import WebError
+from discreet.web.settings import MissingError, WebError
 from discreet.web.work.pictures import DEPTHS
 
 router = APIRouter(include_in_schema=False)
@@ -372,7 +372,7 @@ def job_picture(house: Inside, person: Steward, identity: str, name: str) -> Res
     }
     path = house.jobs.folder(job.id) / name
     if name not in listed or not path.is_file():
-        raise LookupError(translate("There is no such picture."))
+        raise MissingError(translate("There is no such picture."))
     return picture(path)
 
 
