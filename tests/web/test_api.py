@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import status_code_conformance
 from starlette.testclient import TestClient
 
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.location import locate
+from discreet.web import database as tables
 from discreet.web.app import create_app
 from discreet.web.house import House
 from discreet.web.people import Person
@@ -27,8 +30,6 @@ from tests.web.live import live
 def token(house: House, name: str = "Stu", role: str = "steward") -> str:
     house.people.add("test", name, role, PASSWORD)
     with house.database.reading() as connection:
-        from discreet.web import database as tables
-
         rows = connection.execute(tables.users.select().where(tables.users.c.name == name))
         row = rows.one()
     return house.people.fresh_token(Person(row.id, row.name, row.role), "test")
@@ -79,11 +80,19 @@ def test_errors_have_the_texts_of_the_command_line(steward: Browser, house: Hous
     assert session.status_code == 401, "a cookie opens no API: forms of other sites have it too"
 
 
+FEW = settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
 @pytest.fixture(scope="module")
 def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str]]:
     """A server whose jobs all wait, and a steward's token."""
-    from discreet.ledger.location import locate
-
     folder: Path = tmp_path_factory.mktemp("idle")
     house = House(
         Settings(
@@ -102,31 +111,16 @@ def test_no_answer_is_undocumented(idle: tuple[Any, str]) -> None:
     app, key = idle
     schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
     asked = 0
-    for found in schema.get_all_operations():
-        operation = found.ok()
 
-        @settings(
-            max_examples=8,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
+    def holds(case: Any) -> None:
+        nonlocal asked
+        asked += 1
+        case.call_and_validate(
+            headers={"authorization": f"Bearer {key}"},
+            checks=(not_a_server_error, status_code_conformance),
         )
-        @schemathesis_given(operation)
-        def holds(case: Any) -> None:
-            nonlocal asked
-            asked += 1
-            case.call_and_validate(
-                headers={"authorization": f"Bearer {key}"},
-                checks=(not_a_server_error, status_code_conformance),
-            )
 
-        holds()
+    for found in schema.get_all_operations():
+        assert isinstance(found, Ok)
+        FEW(given(case=found.ok().as_strategy())(holds))()
     assert asked > 150
-
-
-def schemathesis_given(operation: Any) -> Any:
-    from hypothesis import given
-
-    return given(case=operation.as_strategy())

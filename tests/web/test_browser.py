@@ -19,7 +19,7 @@ from tests.web.live import live
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import BrowserContext, FilePayload, Page
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 PATIENCE = 120_000
@@ -63,9 +63,10 @@ class Watched:
 
     def accessible(self) -> None:
         """axe-core finds nothing serious; it is run in a world of its own, past the policy."""
-        import axe_core_python
-
-        script = Path(axe_core_python.__file__).with_name("axe.min.js").read_text("utf-8")
+        found = find_spec("axe_core_python")
+        assert found is not None
+        assert found.origin is not None
+        script = Path(found.origin).with_name("axe.min.js").read_text("utf-8")
         session = self.page.context.new_cdp_session(self.page)
         tree = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         world = session.send("Page.createIsolatedWorld", {"frameId": tree})["executionContextId"]
@@ -77,10 +78,10 @@ class Watched:
             return answer["result"].get("value")
 
         run(script + ";0")
-        found = json.loads(run("axe.run().then(r => JSON.stringify(r.violations))"))
+        broken = json.loads(run("axe.run().then(r => JSON.stringify(r.violations))"))
         serious = [
             (one["id"], [node["html"][:200] for node in one["nodes"]])
-            for one in found
+            for one in broken
             if one["impact"] in ("serious", "critical")
         ]
         assert not serious, (self.page.url, serious)
@@ -110,8 +111,12 @@ def test_the_steward_in_a_browser(chromium: Chromium, house: House, tmp_path: Pa
         page = watched.page
         page.goto(f"{address}/enter?key={house.people.fresh_link()}")
         watched.accessible()
-        sent = {"name": f"../../{HOSTILE}.csv", "mimeType": "text/csv", "buffer": log.read_bytes()}
-        page.set_input_files("#log", files=[sent])  # type: ignore[list-item]
+        sent: FilePayload = {
+            "name": f"../../{HOSTILE}.csv",
+            "mimeType": "text/csv",
+            "buffer": log.read_bytes(),
+        }
+        page.set_input_files("#log", files=[sent])
         page.click("text=Bring it")
         page.reload()
         page.wait_for_selector("text=It can be read: 120 cases")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,15 @@ def test_pages_have_no_inline_script_or_style() -> None:
         assert "<script" not in text.replace('<script src="/static/htmx.min.js" defer>', ""), path
         assert not re.search(r"\son[a-z]+=", text), path
         assert "//" not in text.replace("http-equiv", ""), f"{path}: another host"
+
+
+def test_the_script_is_the_one_that_was_published() -> None:
+    """htmx 2.0.11 as its registry has it."""
+    import discreet.web
+
+    script = Path(discreet.web.__file__).parent / "static" / "htmx.min.js"
+    digest = hashlib.sha256(script.read_bytes()).hexdigest()
+    assert digest == "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 
 
 def test_a_foreign_name_is_refused(steward: Browser) -> None:

@@ -39,6 +39,10 @@ def serve(
     folder: Annotated[
         Path | None, typer.Option(help="Where the server keeps its things; private to it.")
     ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(help="Keep people, jobs and requests in this PostgreSQL, by its URL."),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Jobs at a time.", min=1)] = 2,
     memory: Annotated[float, typer.Option(help="GiB that a job may take.", min=1)] = 8.0,
     minutes: Annotated[float, typer.Option(help="How long a job may take.", min=0.1)] = 60.0,
@@ -79,6 +83,7 @@ def serve(
         folder=place.absolute(),
         logs=_sample(place / "samples") if demo else logs and logs.absolute(),
         ledger=locate(place / "ledger.db") if demo else locate(),
+        database=None if database is None else locate(database).url,
         hosts=(*LOCAL, *(one.lower() for one in name or ())),
         team=team,
         secure=outside and not plain,

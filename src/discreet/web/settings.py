@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +31,7 @@ class Settings:
     """A folder of logs that stewards may choose from."""
     ledger: Location = field(default_factory=locate)
     database: str | None = None
+    """Where jobs, people and requests are kept: a database URL; by default a file in the folder."""
     hosts: tuple[str, ...] = LOCAL
     """The names under which it answers."""
     team: bool = False
@@ -67,7 +67,6 @@ class Settings:
 
     def prepare(self) -> None:
         """Make the folders, for the server's account only, and remove what is raw from before."""
-        os.umask(0o077)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder.chmod(0o700)
         self.clear()
