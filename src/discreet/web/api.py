@@ -274,6 +274,16 @@ def release_file(house: Inside, person: Anybody, identity: str, name: str) -> Re
     return download(house.settings.releases / row.id / name, name)
 
 
+@router.post("/releases/{identity}/report", status_code=202)
+def measure(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
+    """Find out what a release is worth, by the raw log; for stewards only."""
+    job = house.jobs.get(released(house, person, identity).job)
+    if not house.jobs.folder(job.id).is_dir():
+        raise MissingError("the log is not here any more")
+    house.measure(job, person.name)
+    return job_facts(house.report(job))
+
+
 @router.post("/certificates", status_code=202)
 def verify(
     house: Inside, person: Anybody, files: Annotated[list[UploadFile], File()]

@@ -101,6 +101,19 @@ class House:
         self.database.note(user, "asked to release", f"{source}, job {job}")
         return job
 
+    def measure(self, job: Job, user: str) -> None:
+        """Begin to measure what a release is worth, by the log that it was released of."""
+        assert job.log is not None
+        file = self.settings.releases / job.id / job.result["files"][0]
+        spec = {key: job.spec[key] for key in ("log", "reading", "choice")}
+        self.jobs.add("measure", user, {**spec, "file": str(file), "of": job.id}, log=job.log)
+
+    def report(self, job: Job) -> Job | None:
+        """What was found of its worth, if somebody asked and the log is still here."""
+        if job.log is None or not self.jobs.folder(job.id).is_dir():
+            return None
+        return self.jobs.latest("measure", job.log, of=job.id)
+
     def releases(self, user: str | None = None) -> list[Row[Any]]:
         """All releases, or those of one user; the newest first."""
         wanted = select(tables.releases).order_by(tables.releases.c.made.desc())

@@ -30,7 +30,7 @@ from discreet.web import database as tables
 from discreet.web.database import Database, fresh_id
 from discreet.web.settings import MissingError, Settings, WebError
 
-RANKS = {"release": 0, "read": 1, "look": 1, "verify": 1, "try": 2, "advise": 3}
+RANKS = {"release": 0, "look": 1, "verify": 1, "try": 2, "measure": 2, "advise": 3}
 """Kinds of jobs; the lower, the sooner."""
 
 WAITING, EACH = 400, 40

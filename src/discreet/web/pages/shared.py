@@ -23,7 +23,7 @@ from discreet.web.pages.common import (
     Anybody,
     Form,
     Inside,
-    NotAllowedError,
+    Steward,
     download,
     page,
     picture,
@@ -159,10 +159,9 @@ def show_release(request: Request, house: Inside, person: Anybody, identity: str
                 raise MissingError(translate("There is no such release."))
             return page(request, "releasing.html", job=job)
     row = released(house, person, identity)
-    report = None
-    if job is not None and house.jobs.folder(job.id).is_dir():
-        report = job.result.get("report")
-    return page(request, "release.html", release=row, job=job, report=report)
+    here = job is not None and house.jobs.folder(job.id).is_dir()
+    report = house.report(job) if job is not None else None
+    return page(request, "release.html", release=row, job=job, raw=here, report=report)
 
 
 @router.get("/releases/{identity}/bundle")
@@ -199,16 +198,24 @@ def release_file(house: Inside, person: Anybody, identity: str, name: str) -> Re
     return download(path, name)
 
 
+@router.post("/releases/{identity}/report")
+def measure(house: Inside, person: Steward, form: Form, identity: str) -> Response:
+    """Find out what a release is worth."""
+    job = house.jobs.get(released(house, person, identity).job)
+    if not house.jobs.folder(job.id).is_dir():
+        raise MissingError(translate("This log is not here any more: bring it again."))
+    house.measure(job, person.name)
+    return to(f"/releases/{identity}")
+
+
 @router.get("/releases/{identity}/report")
-def report(house: Inside, person: Anybody, identity: str) -> Response:
+def report(house: Inside, person: Steward, identity: str) -> Response:
     """The steward's own report, apart and marked."""
-    if person.role != "steward":
-        raise NotAllowedError
-    row, job = released(house, person, identity), house.jobs.get(identity)
-    folder = house.jobs.folder(job.id)
-    if not job.result.get("report") or not folder.is_dir():
+    row = released(house, person, identity)
+    job = house.report(house.jobs.get(identity))
+    if job is None or job.state != "done":
         raise MissingError(translate("The report is gone: it is removed when the server stops."))
-    found = job.result["report"]
+    folder, found = house.jobs.folder(job.id), job.result
     drawn = {name: (folder / name).read_text(encoding="utf-8") for name in found["pictures"]}
     made = render_page("discreet.web", "report.html", release=row, report=found, drawn=drawn)
     name = f"PRIVATE-report-{row.file.partition('.')[0]}.html"

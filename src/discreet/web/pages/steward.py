@@ -363,12 +363,10 @@ def job_picture(house: Inside, person: Steward, identity: str, name: str) -> Res
     """A picture that a job drew; only names that it lists are looked for."""
     job = house.jobs.get(identity)
     found = job.result
-    report = found.get("report") or {}
     listed = {
         *found.get("maps", ()),
         *(one if isinstance(one, str) else one["file"] for one in found.get("plots", ())),
         *found.get("pictures", ()),
-        *report.get("pictures", ()),
     }
     path = house.jobs.folder(job.id) / name
     if name not in listed or not path.is_file():

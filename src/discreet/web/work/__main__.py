@@ -51,6 +51,10 @@ def _do(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         from discreet.web.work.releasing import release
 
         return release(spec, folder)
+    if spec["kind"] == "measure":
+        from discreet.web.work.measuring import measure
+
+        return measure(spec, folder)
     from discreet.web.work.verifying import verify
 
     return verify(spec, folder)

@@ -9,7 +9,6 @@ from discreet.certificate import certificate_path
 from discreet.drawing import draw
 from discreet.drawing.pages import write_page
 from discreet.ledger.booking import LedgerBooking, booking_for
-from discreet.log.events import EventLog
 from discreet.log.follows import Follows
 from discreet.officer.checking import checked, entry_of
 from discreet.officer.page import officer_page
@@ -19,7 +18,6 @@ from discreet.web.choosing import build
 from discreet.web.jobs import job_mark
 from discreet.web.work.pictures import most_frequent
 from discreet.web.work.reading import read
-from discreet.web.work.trying import compared
 
 SHARE = "share"
 """The folder of what may leave."""
@@ -55,7 +53,6 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         "files": files,
         "entry": booking.paid.entry,
         "notes": [*notes, *mechanism.advice(log)],
-        "report": _report(log, drawn, folder),
         "summary": {
             "mechanism": certificate.mechanism,
             "what": drawn.describe(),
@@ -83,11 +80,3 @@ def _picture(drawn: Release, path: Path) -> str:
         artefact = Follows.of_variants(most_frequent(subject.variants, ACTIVITIES))
     path.with_name("picture.svg").write_text(draw(artefact), encoding="utf-8")
     return "picture.svg"
-
-
-def _report(log: EventLog, drawn: Release, folder: Path) -> dict[str, Any]:
-    """What the release is worth, by the raw log; a failure here must not lose the release."""
-    try:
-        return compared(log, subject_of(drawn), folder)
-    except Exception as error:
-        return {"pictures": [], "variants": [], "figures": [], "problem": str(error)}
