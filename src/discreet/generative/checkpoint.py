@@ -1,7 +1,7 @@
 """Training under way, kept on disk so that an interruption neither loses nor doubles its cost.
 
 A run is paid for once, before its first step. Its checkpoint holds all that it has learned so far
-and how many steps that took, so that a later process goes on where it stopped and the released
+and how many steps that took, so that a later process continues where it stopped and the released
 model is the result of exactly the planned steps. Steps after the last checkpoint that a crash
 swallowed are taken again with fresh noise: what they gave was never released.
 
@@ -37,14 +37,14 @@ from discreet.errors import DiscreetError
 from discreet.generative.tensors import TensorError, pack, unpack
 from discreet.log.errors import LogError
 from discreet.log.files import atomic_write, readable
-from discreet.mechanisms.generative.base import Generative, State, Watch
+from discreet.mechanisms.generative.base import Generative, State, Watch, under
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 FORMAT = "discreet checkpoint 2"
 SECRET = "Secret: training under way. Not a release; never share it. Keep it as the log is kept."
-EVERY = 30.0
+CHECKPOINT_SECONDS = 30.0
 """Seconds between checkpoints."""
 
 
@@ -120,12 +120,7 @@ class Checkpoint:
             arrays, metadata = unpack(content)
             if metadata.get("format") != FORMAT:
                 raise TensorError("is something else")
-            run = json.loads(metadata["run"])
-            tensors = {
-                name.removeprefix("state/"): array
-                for name, array in arrays.items()
-                if name.startswith("state/")
-            }
+            run, tensors = json.loads(metadata["run"]), under("state", arrays)
             return cls(
                 identity=str(run["identity"]),
                 booking=dict(run["booking"]),
@@ -164,7 +159,7 @@ class Payment(Protocol):
     """The mark of the first checkpoint, of a run that has just begun."""
 
     def resumed(self, before: str, mark: str) -> None:
-        """Go on from a checkpoint with these marks."""
+        """Continue from a checkpoint with these marks."""
 
     def kept(self, before: str, mark: str) -> None:
         """A checkpoint is safe on disk, after the one marked `before`."""
@@ -179,10 +174,10 @@ class Unpaid:
     mark: str | None = None
 
     def resumed(self, before: str, mark: str) -> None:
-        """Go on."""
+        """Let it continue."""
 
     def kept(self, before: str, mark: str) -> None:
-        """Go on."""
+        """Let it continue."""
 
     def finished(self, mark: str, model: str) -> None:
         """Let it be written."""
@@ -213,7 +208,7 @@ class Keeper(Watch):
         checkpoint: Checkpoint,
         *,
         payment: Payment | None = None,
-        every: float = EVERY,
+        every: float = CHECKPOINT_SECONDS,
         show: Callable[[Progress], None] | None = None,
     ) -> None:
         self.path, self.checkpoint = path, checkpoint
@@ -277,7 +272,7 @@ class Keeper(Watch):
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Hold a run for this process: two that went on from one checkpoint would spend twice."""
+    """Hold a run for this process: two that continued from one checkpoint would spend twice."""
     try:
         import fcntl
     except ImportError:

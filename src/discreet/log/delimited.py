@@ -56,7 +56,7 @@ def read_delimited(
 
 
 def _as_utf8(data: bytes, encoding: str | None, name: str) -> bytes:
-    """The text of the file in UTF-8; refuse what is none, and say what it looks like."""
+    """The text of the file in UTF-8; refuse anything else, and say what it looks like."""
     if not data.strip():
         raise LogError(f"{name} is empty")
     if data.startswith(b"PAR1"):
@@ -84,7 +84,7 @@ def _as_utf8(data: bytes, encoding: str | None, name: str) -> bytes:
         raise LogError(f"{name} is XML; if it is an event log, give it the ending .xes")
     nul = data.find(b"\0")
     if nul >= 0:
-        raise LogError(f"{name}, line {_line(data, nul)}: a NUL byte; this is no CSV text")
+        raise LogError(f"{name}, line {_line(data, nul)}: a NUL byte; this is not CSV text")
     return data
 
 

@@ -27,7 +27,7 @@ from discreet.mechanisms.blocks.prefix_growth import (
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.blocks.prefix_tree import CANDIDATES, NoisyPrefixTree
+from discreet.mechanisms.blocks.prefix_tree import MOST_CANDIDATES, NoisyPrefixTree
 from discreet.mechanisms.blocks.quantile import private_bound
 from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
@@ -56,7 +56,7 @@ SPLITS_SHARE = 2 / 3
 LENGTHS, TREE, PRIVTREE = "histogram of lengths", "prefix tree", "PrivTree"
 SPLITS, LEAVES = "splits of the tree", "counts of its leaves"
 
-PUBLISHED_CANDIDATES = 5_000_000
+MOST_PUBLISHED_CANDIDATES = 5_000_000
 """The published growth is refused beyond this many candidates on a level: it would not end."""
 
 Form = Literal["auto", "levels", "gaussian", "privtree"]
@@ -140,7 +140,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
         if self.fidelity == "published":
             return ()
         return (
-            f"at most {CANDIDATES:,} candidates were looked at on each level",
+            f"at most {MOST_CANDIDATES:,} candidates were considered on each level",
             "cases longer than the longest variant are cut; rare endings may be missing",
         )
 
@@ -264,9 +264,9 @@ def published_tree(
 def refuse_explosion(tree: NoisyPrefixTree) -> None:
     """Stop a published growth that would not end in reasonable time."""
     candidates = len(tree.open) * tree.symbols
-    if candidates > PUBLISHED_CANDIDATES:
+    if candidates > MOST_PUBLISHED_CANDIDATES:
         raise ParameterError(
-            f"the published algorithm would look at {candidates:,} candidates on one level; raise "
+            f"the published algorithm would consider {candidates:,} candidates on one level; raise "
             "min_count or lower max_length, or use fidelity strict, which bounds its growth"
         )
 

@@ -153,7 +153,7 @@ class UTraVaS(Mechanism[Variants]):
 
     strict with choose="fixed" uses i = runs. strict with choose="private" spends a tenth of ε
     on the choice: candidates i = 1 … n get an n-th of the rest of ε and of δ each, and the
-    exponential mechanism picks one by how close it comes to the log (`parts/closest.py`, where
+    exponential mechanism picks one by how close it comes to the log (`blocks/closest.py`, where
     the argument stands).
     """
 

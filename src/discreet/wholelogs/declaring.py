@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -62,12 +61,6 @@ class Attribute:
 def listed(text: str) -> tuple[str, ...]:
     """A list as the command line writes it, with commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def reading_types(attributes: tuple[str, ...], types: Mapping[str, str]) -> dict[str, str]:
-    """The types with which a log is read, and those that attributes are declared with."""
-    asked = read_attributes(attributes)
-    return {**types, **{one.column: one.kind for one in asked if one.kind != "text"}}
 
 
 def read_attributes(texts: tuple[str, ...]) -> tuple[Attribute, ...]:

@@ -16,7 +16,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace
 from discreet.privacy.transcript import note
 
-FIRM = 1.5
+FIRM_FACTOR = 1.5
 """A count this many times its threshold is taken to be real even if nothing below it is kept."""
 
 HARMLESS, HARMFUL, DROPPED = 0, 1, 2
@@ -63,7 +63,7 @@ def grow_by_levels(
     """Noise on every candidate of every level, which then is kept or not by its noisy count.
 
     A case adds one to at most one candidate on each of `max_length` levels: L1 sensitivity
-    max_length, L2 sensitivity √max_length. What is not looked at is post-processing of the full
+    max_length, L2 sensitivity √max_length. What is not considered is post-processing of the full
     noisy tree, and so is the public bound on a level: the largest noisy counts stay.
     """
     tree = NoisyPrefixTree(variants)
@@ -132,9 +132,9 @@ def privtree_noise(symbols: int, splits: Laplace) -> tuple[CountNoise, int]:
 def _candidates(
     tree: NoisyPrefixTree, semantics: Semantics, rng: Randomness
 ) -> tuple[Integers, Integers]:
-    """The numbers of the candidates that are looked at, and what is known of each.
+    """The numbers of the candidates that are considered, and what is known of each.
 
-    An empty case does not exist, so ⊥ at once is no candidate.
+    An empty case does not exist, so ⊥ at once is not a candidate.
     """
     verdicts = semantics.verdicts(tree, rng)
     if tree.depth == 0:
@@ -159,7 +159,7 @@ def _grow(
     open_: Booleans | None = None,
 ) -> None:
     open_ = np.ones(len(chosen), dtype=np.bool_) if open_ is None else open_
-    tree.grow(chosen, counts, counts >= FIRM * least, open_)
+    tree.grow(chosen, counts, counts >= FIRM_FACTOR * least, open_)
     parent, symbol = np.divmod(chosen[tree.open], tree.symbols)
     semantics.follow(parent, symbol)
 

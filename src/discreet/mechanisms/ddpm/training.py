@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +32,7 @@ MOST_DRAWS, MOST_ROWS = 16, 4096
 """How often each column is blurred per step, in strict training, and how many blurs that may be."""
 DRIFT, PUBLIC_DRIFT = 0.02, 0.3
 """How far all the noise may move a weight: the start made of noisy counts is worth keeping."""
-FASTEST = 100.0
+MOST_TOTAL_RATE = 100.0
 """Learning rates of all strict steps together are at most this."""
 
 
@@ -50,7 +49,7 @@ def trained(
     mechanism: OverDictionary, settings: Settings, counts: Integers, session: Session
 ) -> State:
     """Take all planned steps, resuming from what was saved; the weights then are the model."""
-    facts, rng, watch, saved = session.facts, session.rng, session.watch, session.saved
+    facts, rng, saved = session.facts, session.rng, session.saved
     spending = mechanism.noisy_step(NETWORK)
     plan = spending.plan
     expected = facts["trained_on"] * float(plan.sampling_rate)
@@ -61,7 +60,7 @@ def trained(
         weights["last"][:, :-1] = 0
         weights["last"][:, -1] = (start / start.sum()).log()
         drift = DRIFT if mechanism.dictionary is None else PUBLIC_DRIFT
-        rate = calm_rate(plan, CLIP, expected, drift, FASTEST)
+        rate = calm_rate(plan, CLIP, expected, drift, MOST_TOTAL_RATE)
         optimiser: Optimiser = partial(torch.optim.SGD, lr=rate)
     else:
         optimiser = partial(torch.optim.Adam, lr=settings.learning_rate)
@@ -82,9 +81,7 @@ def trained(
         losses = strict_steps(steps, counts, average, rng)
     else:
         losses = published_steps(steps, counts, settings.microbatch, rng)
-    watch.step(NETWORK, steps.taken, plan.steps, math.nan, save)
-    for loss in losses:
-        watch.step(NETWORK, steps.taken, plan.steps, loss, save)
+    session.follow(NETWORK, steps, losses, save)
     final = average if strict else steps.weights
     return State({name: weight.numpy().copy() for name, weight in final.items()}, facts)
 

@@ -15,7 +15,6 @@ from discreet.mechanisms.audit_cases import FREQUENT, NEW_ACTIVITY, NO_CASE, Aud
 from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
-    checked_alphabet,
     labels_of,
     outside_advice,
 )
@@ -41,7 +40,7 @@ ACTIVITIES, SIZE = "activities", "number of cases"
 SHARES = {ACTIVITIES: 0.25, SIZE: 0.05, NETWORK: 0.7}
 """What each step takes of the budget, in proportion and about."""
 
-UNSEEN = 0.2
+UNSEEN_SHARE = 0.2
 """Part of delta for naming an activity that only one case has."""
 
 LEAST_DELTA = 1e-100
@@ -105,8 +104,6 @@ class Sequence(Generative):
 
     def _validate(self) -> None:
         super()._validate()
-        if self.alphabet is not None:
-            object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
         if isinstance(self.alphabet, tuple) and len(self.alphabet) > MOST_LABELS:
             raise ParameterError(
                 f"sequence can learn at most {MOST_LABELS:,} activities, not {len(self.alphabet):,}"
@@ -137,18 +134,18 @@ class Sequence(Generative):
         return dict(zip(wanted, plans, strict=True))
 
     def _training_share(self, budget: Budget) -> Budget:
-        return budget if self.alphabet is not None else budget.share(1, 1 - UNSEEN)
+        return budget if self.alphabet is not None else budget.share(1, 1 - UNSEEN_SHARE)
 
     @property
     def finding(self) -> Finding:
         """How activities are found."""
-        chance = self.case_budget.share(0, UNSEEN).delta
+        chance = self.case_budget.share(0, UNSEEN_SHARE).delta
         return Finding(self.noisy_step(ACTIVITIES), chance, MOST_LABELS)
 
     def _spending(self, budget: Budget) -> Step:
         if self.alphabet is not None:
             return Sequential("release", (self._training(f"{SIZE} and training", budget),))
-        naming = budget.share(0, UNSEEN).delta
+        naming = budget.share(0, UNSEEN_SHARE).delta
         return Sequential(
             "release", (self._training(f"{ACTIVITIES}, {SIZE} and training", budget, naming),)
         )

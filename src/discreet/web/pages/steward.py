@@ -207,6 +207,8 @@ def set_choice(
     level = text(form, "level")
     if level and level != "own":
         given["epsilon"] = level
+    if given.get("zone") == "":  # hours are those of the zone in which times are read
+        given["zone"] = log.reading.get("timezone", "")
     try:
         choice = choosing.chosen(
             {

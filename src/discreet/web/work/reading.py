@@ -12,7 +12,7 @@ from discreet.log.events import EventLog
 from discreet.log.files import GZIP_MAGIC, readable
 from discreet.log.reading import read_log
 from discreet.log.types import declared
-from discreet.wholelogs.declaring import reading_types
+from discreet.wholelogs.asking import declared_types
 
 CHUNK = 1 << 22
 
@@ -22,11 +22,11 @@ def read(spec: dict[str, Any]) -> EventLog:
     path = Path(spec["log"])
     check_unpacked(path, spec["unpacked"])
     options = dict(spec["reading"])
-    asked = spec.get("choice", {}).get("parameters", {}).get("attributes", ())
-    if asked:
+    kinds = declared_types(spec.get("choice", {}).get("parameters", {}))
+    if kinds:
         given = options.get("types") or {}
         types = declared(given) if isinstance(given, str) else given
-        options["types"] = reading_types(tuple(asked), types)
+        options["types"] = {**types, **kinds}
     return read_log(path, **options)
 
 
