@@ -86,7 +86,7 @@ def serve(
         database=None if database is None else locate(database).url,
         hosts=(*LOCAL, *(one.lower() for one in name or ())),
         team=team,
-        secure=outside and not plain,
+        secure=team and not plain,
         workers=workers,
         memory=int(memory * GIB),
         seconds=60 * minutes,

@@ -16,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from discreet.errors import DiscreetError
 from discreet.language import LanguageError, language, speaking
 from discreet.web.people import People, Person
 from discreet.web.settings import Settings
@@ -46,7 +47,7 @@ UPLOADS = ("/logs", "/verify", "/api/v1/logs", "/api/v1/certificates")
 """Where files are brought."""
 
 
-class TooLargeError(Exception):
+class TooLargeError(DiscreetError):
     """A body beyond its limit."""
 
 

@@ -27,6 +27,9 @@ TRIES, WINDOW = 5, 300.0
 """So many wrong passwords for one name, or ten times as many from one address, in so many seconds;
 then one waits."""
 
+KEPT = 10_000
+"""Names and addresses with wrong passwords that are kept before old ones are forgotten."""
+
 SHORTEST = 10
 """Letters of a password."""
 
@@ -110,6 +113,9 @@ class People:
     def _check_tries(self, name: str, address: str) -> None:
         begin = time.monotonic() - WINDOW
         with self._lock:
+            if len(self._failures) > KEPT:
+                recent = {key: one for key, one in self._failures.items() if one[-1] >= begin}
+                self._failures = defaultdict(deque, recent)
             for key, most in ((f"name {name}", TRIES), (f"from {address}", 10 * TRIES)):
                 tries = self._failures[key]
                 while tries and tries[0] < begin:

@@ -12,6 +12,7 @@ from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Resp
 from starlette.datastructures import FormData
 
 from discreet.drawing.pages import render_page
+from discreet.errors import DiscreetError
 from discreet.language import translate
 from discreet.web.guard import STILL
 from discreet.web.house import House
@@ -19,11 +20,11 @@ from discreet.web.people import Person
 from discreet.web.settings import WebError
 
 
-class NotSignedInError(Exception):
+class NotSignedInError(DiscreetError):
     """Nobody is signed in."""
 
 
-class NotAllowedError(Exception):
+class NotAllowedError(DiscreetError):
     """Somebody is, but may not do this."""
 
 
