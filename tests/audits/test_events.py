@@ -45,6 +45,17 @@ def test_delta_forgives_rare_events() -> None:
     assert choose_event(left, right, 0.06)[0] <= 0
 
 
+def test_a_threshold_lies_between_the_logs_and_the_clearest_column_is_taken() -> None:
+    """Twelve runs of either log, told apart by both columns: chance would fill the narrow gap."""
+    left, right = np.zeros((12, 2)), np.zeros((12, 2))
+    left[:, 0], right[:, 0] = np.arange(12), np.arange(13, 25)
+    right[:, 1] = 100
+    _, event = choose_event(left, right, 0.0)
+    assert event.column == 1
+    assert event.value == 50
+    assert choose_event(left, right, 0.0, range(1))[1].value in (11, 12, 13)
+
+
 def test_constant_columns_and_fine_scales_are_no_trouble(random: np.random.Generator) -> None:
     left, right = np.ones((500, 3)), np.ones((500, 3))
     assert choose_event(left, right, 0.0)[0] == -np.inf

@@ -34,6 +34,9 @@ likely on one log as on the other, up to δ. So an event that was counted often 
    means that no pair could be held against the certificate.
 5. Each noisy step is then silenced in turn and the audit asked again: a mutant that comes out
    *violated* shows that the audit could have noticed ({caught} of {mutants} are caught).
+6. What a step costs is promised whatever was answered before it. Where a row says *given*, the
+   first steps were said to have answered that: so a way that only large logs lead to is audited
+   on small ones.
 
 A lower bound below the certificate proves nothing by itself: the attack may have been weak. A
 bound above it is a counterexample. Audits use ε = 1 and δ = {delta:g} unless a row says otherwise,
@@ -45,7 +48,8 @@ STEPS = """\
 
 Every step that draws noise, with what its own answers gave away, and what they give away without
 that noise. ε at least: of the sound mechanism, on all pairs and with all parameters. The mutant was
-caught with these parameters on this pair, in so many runs of each log. Where it says *alone*, the
+caught with these parameters on this pair, in so many runs of each log, most often by the first
+answer of its step, behind which a run needs not go on. Where it says *alone*, the
 answers before it were held fixed and the step was held against its own cost: what a choice
 answers tells little unless one knows between what it chose.
 """
@@ -60,7 +64,8 @@ alphabet. To make its audit tell more:
 
 - `audit_cases` of the mechanism names the parameters it is audited with and pairs of logs
   (`discreet.log.neighbours.Pair`) that tell much about it, best first. Every noisy step should
-  answer in one of them, and some pair should show if it had no noise;
+  answer in one of them, and some pair should show if it had no noise; `given` says what the first
+  steps answered, where only that leads to the others;
 - what a step answers without `CountNoise.added`, `Selecting.select` or `Choosing.choose` is noted
   with `discreet.privacy.transcript.note`: only what the step's cost covers;
 - a method `_draw_many` draws many releases of one log at once, where that is cheaper;

@@ -213,7 +213,7 @@ class DPIM(OverAlphabet[TreeDocument]):
             "fewest_pairs": 3,
             "most_pairs": 3,
         }
-        pairs = SWAP_OTHER_ORDER, TIED_TREES, SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY
+        pairs = SWAP_OTHER_ORDER, SWAP_FAR_AHEAD, TIED_TREES, SWAP_ENDLESS_CASE, SWAP_NEW_ACTIVITY
         sampler = {**strict, "method": "sampler"}
         return (
             AuditCase(strict, pairs),
