@@ -179,6 +179,8 @@ def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) 
     out.print(f"{chosen.name} would promise {promise.holds or 'nothing'} ({promise.level()}):")
     out.print(Text(promise.explain()))
     show_steps(promise)
+    for note in chosen._notes():
+        out.print(Text(f"Note: {note}"))
     out.print(Text(f"Budget: {booking.outlook()}"))
     out.print(f"Would write: {files[0]}\n             {files[1]}", markup=False)
     err.print("Nothing was read, spent or written.")
