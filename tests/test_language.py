@@ -11,7 +11,7 @@ import pytest
 
 import discreet
 from discreet.drawing.pages import environment
-from discreet.language import VARIABLE, LanguageError, catalogue, language, translate
+from discreet.language import VARIABLE, LanguageError, catalogue, language, speaking, translate
 
 SOURCE = Path(discreet.__file__).parent
 
@@ -70,5 +70,8 @@ def test_the_language_is_the_one_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert translate("%(many)s cases", many=3) == "3 Fällen"
     assert translate("a sentence nobody translated") == "a sentence nobody translated"
     assert language("en") == "en"
+    with speaking("en"):
+        assert translate("%(many)s cases", many=3) == "3 cases", "for this reader"
+    assert language() == "de"
     with pytest.raises(LanguageError, match="en or de"):
         language("fr")

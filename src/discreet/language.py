@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
@@ -18,14 +21,16 @@ from discreet.errors import DiscreetError
 Language = Literal["en", "de"]
 VARIABLE = "DISCREET_LANGUAGE"
 
+_spoken: ContextVar[str | None] = ContextVar("spoken", default=None)
+
 
 class LanguageError(DiscreetError, ValueError):
     """A language that is not spoken here."""
 
 
 def language(named: str | None = None) -> Language:
-    """The language of that name, else the one that the environment names, else English."""
-    wanted = named or os.environ.get(VARIABLE) or "en"
+    """The language of that name, else the one spoken here, else the environment's, else English."""
+    wanted = named or _spoken.get() or os.environ.get(VARIABLE) or "en"
     for known in get_args(Language):
         if known == wanted:
             return known  # type: ignore[no-any-return]
@@ -33,6 +38,16 @@ def language(named: str | None = None) -> Language:
         f"there is no language {wanted!r}: choose {' or '.join(get_args(Language))} "
         f"(--language, {VARIABLE})"
     )
+
+
+@contextmanager
+def speaking(named: str) -> Iterator[None]:
+    """Speak a language to one reader of many, such as whoever asks a server for a page."""
+    before = _spoken.set(language(named))
+    try:
+        yield
+    finally:
+        _spoken.reset(before)
 
 
 def translate(sentence: str, **values: object) -> str:

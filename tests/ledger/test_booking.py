@@ -42,14 +42,14 @@ def stop_at(step: int) -> Show:
 
 def test_a_release(place: Path, tmp_path: Path) -> None:
     told: list[str] = []
-    booking = booking_for("town", purpose="report", where=place, tell=told.append)
+    booking = booking_for("town", purpose="report", user="ada", where=place, tell=told.append)
     travas = discreet.mechanism("travas", epsilon=0.5)
     booking.check(travas)
     booking.recognise(LOG)
     booking.confirm(booking.release(travas, LOG).write(tmp_path / "out.csv"))
     with Ledger(place) as ledger:
         row = ledger.history("town")[-1]
-        assert (row["mechanism"], row["purpose"]) == ("travas", "report")
+        assert (row["mechanism"], row["purpose"], row["user"]) == ("travas", "report", "ada")
         assert row["certificate"] is not None
     assert "booked as entry 2 on town" in told[-1]
     with pytest.raises(LedgerError, match="seed"):

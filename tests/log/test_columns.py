@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from discreet.log.columns import USUAL, choose, existing
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME
+from discreet.log.reading import column_names
 
 ROLES = dict.fromkeys((CASE, ACTIVITY, TIME, LIFECYCLE))
 
@@ -39,3 +42,9 @@ def test_near_misses_are_suggested() -> None:
 def test_missing_columns_are_named() -> None:
     with pytest.raises(LogError, match=r"looks like the activity.*'x', 'case'"):
         choose(["x", "case"], ROLES, (CASE, ACTIVITY))
+
+
+def test_columns_are_named_before_they_have_roles(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("who;what;when\n1;a;yesterday\n", encoding="utf-8")
+    assert column_names(path) == ["who", "what", "when"]

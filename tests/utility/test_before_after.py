@@ -14,6 +14,8 @@ from discreet.log.instants import DAY
 from discreet.utility.before_after import (
     active_cases,
     active_cases_plot,
+    durations_plot,
+    lengths_plot,
     smape,
     variant_frequencies,
     variant_frequencies_plot,
@@ -66,6 +68,22 @@ def test_plots_are_well_formed_and_hold_both_curves(
         assert all(0 <= x <= 680 and 0 <= y <= 320 for x, y in points)
     words = {element.text for element in root.iter() if element.tag.endswith("text")}
     assert {"original", "released"} <= words
+
+
+def test_lengths_and_durations_are_shares_of_the_cases() -> None:
+    before = log_of(("ab", [0, 900]), ("ab", [3, 40]), ("a", [7]))
+    after = log_of(("ab", [2, 3]))
+    drawn = (
+        lengths_plot({"original": before.variants, "released": after.variants}),
+        durations_plot({"original": before, "released": after}),
+    )
+    for picture in drawn:
+        root = ElementTree.fromstring(picture)
+        lines = [line for line in root.iter() if line.tag.endswith("polyline")]
+        assert len(lines) == 2
+        for line in lines:
+            heights = [float(pair.split(",")[1]) for pair in line.attrib["points"].split()]
+            assert heights == sorted(heights, reverse=True), "a share only grows"
 
 
 def test_a_plot_of_an_empty_release_and_of_a_log_at_one_moment() -> None:

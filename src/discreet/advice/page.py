@@ -160,13 +160,13 @@ def advice_page(advice: Advice, *, title: str, command: str, stand_in: str = "")
         budgets=budget_table(advice),
         budget_words=budget_words(advice),
         trials=trial_table(advice),
-        plots=_plots(advice),
+        plots=plots(advice),
         command=command,
         version=__version__,
     )
 
 
-def _plots(advice: Advice) -> list[tuple[str, str, str]]:
+def plots(advice: Advice) -> list[tuple[str, str, str]]:
     """For each figure its name, how to read it, and boxes over the budgets."""
     ran = advice.trials.ran
     series = with_default(trial.name for trial in ran)

@@ -7,17 +7,15 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.bench.runner import limited
+from discreet.log.events import EventLog
 from discreet.mechanisms import DEFAULT_MECHANISM
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism_names, mechanism_taking
 from discreet.utility.evaluation import Evaluator, Group
 from discreet.utility.model import can_discover
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
-    from discreet.mechanisms.base import Mechanism
 
 COST = (
     "Choosing a mechanism or a budget by these figures reads the raw log once more and is not "

@@ -22,6 +22,7 @@ from discreet.cli import (
     mechanisms,
     release,
     sample,
+    serve,
     train,
 )
 from discreet.cli.options import extended
@@ -92,6 +93,7 @@ COMMANDS = (
     evaluate.evaluate,
     compare.compare,
     bench.bench,
+    serve.serve,
 )
 
 

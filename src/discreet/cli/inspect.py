@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -11,10 +11,6 @@ from rich.table import Table
 
 from discreet.cli.console import err, out, print_json
 from discreet.cli.options import Force, Json, LogPath, read, reading_options, with_options
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
-
 
 SaveMapping = Annotated[
     Path | None,
@@ -42,6 +38,7 @@ def inspect(
       discreet inspect log.csv --case patient --activity step --timestamp at
       discreet inspect log.csv --case patient --save-mapping hospital.toml
     """
+    from discreet.advice.describing import describe
     from discreet.releases import check_unused
 
     if save_mapping is not None:
@@ -75,57 +72,3 @@ def inspect(
     out.print("\nMost frequent variants")
     for entry in facts["frequent"]:
         out.print(f"  {entry['count']:>8,}  {' → '.join(entry['sequence'])}", markup=False)
-
-
-def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
-    """The exact figures of a log, for its holder."""
-    import numpy as np
-
-    from discreet.log.events import TIME
-
-    variants = log.variants
-    lengths = np.diff(log.offsets)
-    top = np.argsort(-variants.counts, kind="stable")[:frequent]
-    times = log.frame[TIME] if log.has_times else None
-    people = np.bincount(log.individual_of_case) if log.individual else None
-    return {
-        "cases": log.cases,
-        "events": log.events,
-        "activities": len(log.activities),
-        "variants": len(variants),
-        "unique_cases": float((variants.counts == 1).sum() / log.cases),
-        "length": {
-            "min": int(lengths.min()),
-            "median": float(np.median(lengths)),
-            "max": int(lengths.max()),
-        },
-        "first": None if times is None else str(times.min()),
-        "last": None if times is None else str(times.max()),
-        "columns": _columns(log),
-        "individuals": None if people is None else len(people),
-        "most_cases_per_individual": None if people is None else int(people.max()),
-        "frequent": [
-            {"sequence": list(variants.sequence(i)), "count": int(variants.counts[i])} for i in top
-        ],
-    }
-
-
-def _columns(log: EventLog) -> list[dict[str, str | None]]:
-    """What each column is called in the file, what it was taken as, and the type it has."""
-    from discreet.log.columns import WORDS
-    from discreet.log.texts import xes_type
-
-    words = {"string": "text", "int": "integer", "float": "number"}
-    found: list[dict[str, str | None]] = []
-    for values in log.table:
-        roles = [WORDS[values.name]] if values.name in WORDS else []
-        roles += ["individual"] if values.name == log.individual else []
-        kind = xes_type(values)
-        found.append(
-            {
-                "name": log.names.get(values.name, values.name.removeprefix("original:")),
-                "role": " and ".join(roles) or None,
-                "type": words.get(kind, kind),
-            }
-        )
-    return found

@@ -9,6 +9,7 @@ is one depends on the solver. Private choices rest on that.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -97,6 +98,8 @@ def _column_prices(cost: Integers, rows: Integers) -> Integers:
 
 def _proposed(source: Integers, target: Integers, cost: Integers) -> Solution:
     """A plan and feasible prices in whole units: good ones, if all goes well."""
+    for backend in ("PYTORCH", "JAX", "CUPY", "TENSORFLOW"):  # else POT loads what is installed
+        os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
     import ot
 
     with warnings.catch_warnings():

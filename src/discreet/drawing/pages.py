@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ def render_page(package: str, template: str, **values: Any) -> str:
     return pages.get_template(template).render(**values)
 
 
+@cache
 def environment(package: str) -> Environment:
     """How the templates of a package are read: escaped, strict, and translated."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -29,7 +31,7 @@ def environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.globals["language"] = language()
+    pages.globals["language"] = language
     pages.policies["ext.i18n.trimmed"] = True
     pages.install_gettext_callables(translate, _plural, newstyle=True)  # type: ignore[attr-defined]
     return pages

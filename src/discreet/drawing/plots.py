@@ -75,8 +75,9 @@ def line_plot(
             f'<polyline points="{points}" fill="none" stroke="{curve.colour}" '
             'stroke-width="1.5" stroke-opacity="0.85"/>'
         )
-        parts.append(svg.line(legend, 37, legend + 18, 37, stroke=curve.colour, stroke_width="3"))
-        parts.append(svg.text(legend + 24, 41, curve.name))
+        if curve.name:
+            mark = svg.line(legend, 37, legend + 18, 37, stroke=curve.colour, stroke_width="3")
+            parts += [mark, svg.text(legend + 24, 41, curve.name)]
     middle = (TOP + HEIGHT - BOTTOM) / 2
     turned = f"rotate(-90 14 {middle})"
     parts.append(svg.text(14, middle, down, anchor="middle", transform=turned))

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,11 +36,9 @@ from discreet.arrays import Integers
 from discreet.errors import DiscreetError
 from discreet.generative.tensors import TensorError, pack, unpack
 from discreet.log.errors import LogError
+from discreet.log.events import EventLog
 from discreet.log.files import atomic_write, readable
 from discreet.mechanisms.generative.base import Generative, State, Watch, under
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 FORMAT = "discreet checkpoint 2"
 SECRET = "Secret: training under way. Not a release; never share it. Keep it as the log is kept."

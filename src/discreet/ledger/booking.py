@@ -40,10 +40,14 @@ def booking_for(
     *,
     purpose: str = "",
     bypass: bool = False,
+    user: str | None = None,
     where: str | Path | Location | None = None,
     tell: Tell | None = None,
 ) -> Booking:
-    """Decide whether a release is booked: where there is a ledger, it must be or say otherwise."""
+    """Decide whether a release is booked: where there is a ledger, it must be or say otherwise.
+
+    `user` is entered as whoever spends; without it, the account on this computer.
+    """
     tell = tell or (lambda _: None)
     if bypass:
         if source is not None:
@@ -53,7 +57,7 @@ def booking_for(
     if source is not None:
         from discreet.ledger.ledger import Ledger
 
-        return LedgerBooking(Ledger(location), source, purpose, tell)
+        return LedgerBooking(Ledger(location, user=user), source, purpose, tell)
     if location.in_use:
         raise LedgerError(
             f"there is a ledger ({location}): name the data source with --source NAME (see "

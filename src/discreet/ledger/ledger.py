@@ -42,9 +42,16 @@ class Ledger:
     with today's cases added is still the same source. A spend is durable before anything is drawn.
     """
 
-    def __init__(self, where: str | Path | Location | None = None, *, create: bool = False) -> None:
+    def __init__(
+        self,
+        where: str | Path | Location | None = None,
+        *,
+        create: bool = False,
+        user: str | None = None,
+    ) -> None:
         self.location = where if isinstance(where, Location) else locate(where)
         self.storage = Storage(self.location, create=create)
+        self.user = user_name(user)
 
     def __enter__(self) -> Self:
         return self
@@ -74,7 +81,7 @@ class Ledger:
         with self.storage.writing() as (connection, head):
             before = account_of(connection, source)
             account = before.with_cap(fresh, raised=raised) if before else fresh
-            content = {"account": account.to_dict(), "purpose": purpose, "user": user_name(user)}
+            content = {"account": account.to_dict(), "purpose": purpose, "user": user or self.user}
             append(connection, head, source, "budget", content)
         return account
 
@@ -128,7 +135,7 @@ class Ledger:
                 "parameters": parameters,
                 "purpose": purpose,
                 "run": run,
-                "user": user_name(),
+                "user": self.user,
             }
             entry = append(connection, head, source, "release", content)
             if mark is not None:
@@ -192,7 +199,7 @@ class Ledger:
             "certificate": hashlib.sha256(certificate.to_json().encode()).hexdigest(),
             "release": paid.entry,
             "run": paid.run,
-            "user": user_name(),
+            "user": self.user,
         }
         with self.storage.writing(durable=False) as (connection, head):
             paid.release(connection)
@@ -243,7 +250,7 @@ class Ledger:
 
     def accept_clock(self, *, purpose: str = "") -> Entry:
         """Continue from the present time although the last entry lies in its future."""
-        content = {"purpose": purpose, "user": user_name()}
+        content = {"purpose": purpose, "user": self.user}
         with self.storage.writing() as (connection, head):
             return append(connection, head, "", "clock", content)
 

@@ -148,6 +148,18 @@ def read_log(
         stack.close()
 
 
+def column_names(
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+) -> list[str]:
+    """The columns of a file before any of them is given a role, for whoever is to say which."""
+    xes = partial(read_xes, by_trace=True, merge=True, unnamed=True)
+    return _read(path, delimiter, encoding, sheet, xes).table.columns
+
+
 def _read(
     data: Any,
     delimiter: str | None,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import ONE_MORE, UNIQUE_VARIANT, AuditCase
@@ -23,9 +24,6 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Delegated, Sequential, Statement, Step
 from discreet.releases import Artefact
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 TIED_CANDIDATES = Pair(
     "tied candidates",
@@ -168,8 +166,6 @@ def _within(holds: Budget, share: Budget) -> bool:
 
 
 def _variants(artefact: Artefact) -> Variants:
-    from discreet.log.events import EventLog
-
     if isinstance(artefact, EventLog):
         return artefact.variants.trimmed()
     assert isinstance(artefact, Variants)

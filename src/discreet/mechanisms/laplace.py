@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
@@ -35,9 +36,6 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace as Counting
 from discreet.privacy.steps import OneOf, Sequential, Statement, Step, gaussian, noise_of
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 PAPER = (
     "F. Mannhardt, A. Koschmider, N. Baracaldo, M. Weidlich, J. Michael: Privacy-Preserving "

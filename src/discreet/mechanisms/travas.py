@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
@@ -40,9 +41,6 @@ from discreet.privacy.partition import (
 )
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Selecting, Sequential, Statement, Step
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 PAPER = (
     "M. Rafiei, F. Wangelik, W. M. P. van der Aalst: TraVaS: Differentially Private Trace Variant "

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import numpy as np
 
-from discreet.arrays import Integers
+from discreet.arrays import Floats, Integers
 from discreet.drawing.plots import Curve, line_plot
+from discreet.language import translate
 from discreet.log.events import EventLog
-from discreet.log.instants import SECOND, microseconds
+from discreet.log.instants import DAY, SECOND, microseconds
+from discreet.log.variants import Variants
 
 COLOURS = ("#2a9d5c", "#d1495b")
 """As in the paper: the original is green, the anonymised log red."""
@@ -75,6 +78,46 @@ def variant_frequencies_plot(log: EventLog, released: EventLog) -> str:
         down="cases",
         logarithmic=True,
     )
+
+
+def lengths_plot(logs: Mapping[str, Variants]) -> str:
+    """How many events cases have: the share of cases with at most so many, as SVG."""
+    curves = []
+    for (name, variants), colour in zip(logs.items(), COLOURS, strict=False):
+        counts = np.bincount(variants.lengths, weights=variants.counts, minlength=2)
+        curves.append(_shares(name, np.arange(len(counts)).astype(np.float64), counts, colour))
+    return line_plot(
+        translate("Events per case"),
+        curves,
+        across=lambda value: f"{value:.0f}",
+        down=translate("% of cases, at most"),
+    )
+
+
+def durations_plot(logs: Mapping[str, EventLog]) -> str:
+    """How long cases take: the share of cases that take at most so many days, as SVG."""
+    curves = []
+    for (name, log), colour in zip(logs.items(), COLOURS, strict=False):
+        times = microseconds(log)
+        days = np.sort((times[log.offsets[1:] - 1] - times[log.offsets[:-1]]) / DAY)
+        days = days[np.linspace(0, len(days) - 1, min(len(days), POINTS)).astype(np.int64)]
+        curves.append(_shares(name, days, np.ones(len(days)), colour))
+    return line_plot(
+        translate("Days from first to last event"),
+        curves,
+        across=lambda value: f"{value:.3g}",
+        down=translate("% of cases, at most"),
+    )
+
+
+POINTS = 300
+
+
+def _shares(name: str, values: Floats, counts: Integers | Floats, colour: str) -> Curve:
+    """The share of all counts up to each value, without the longest twentieth."""
+    share = 100 * np.cumsum(counts.astype(np.float64)) / max(float(counts.sum()), 1.0)
+    kept = slice(0, int(np.searchsorted(share, 95)) + 1)
+    return Curve(name, values[kept], share[kept], colour)
 
 
 def _date(seconds: float) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from discreet import notebook
 from discreet.distances.similarity import log_similarity
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
@@ -88,8 +89,6 @@ class Evaluation:
         return f"Evaluation({shown or 'nothing measured'}; {self.warning})"
 
     def _repr_html_(self) -> str:
-        from discreet import notebook
-
         rows = [
             (
                 f.name,

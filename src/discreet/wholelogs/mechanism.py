@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from discreet.log.instants import DAY
+from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
     BEGUN,
@@ -20,6 +22,7 @@ from discreet.mechanisms.audit_cases import (
     ONE_MORE,
     OTHER_COLUMNS,
     SAME_COLUMNS,
+    VERY_LONG_CASE,
     AuditCase,
 )
 from discreet.mechanisms.base import Mechanism, delta_parameter
@@ -33,6 +36,14 @@ from discreet.wholelogs.spending import spending
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
+
+DAYS_APART = Pair(
+    "days apart",
+    "a case of a variant that is always shown, with three days between its events: shows waits, "
+    "durations and calendars",
+    traces("ab", 120, "ac", 60),
+    Case(("a", "b"), step=3 * DAY),
+)
 
 MARGIN = 1 - 1e-8
 """Shares leave room for a mechanism that rounds its own accounting up."""
@@ -109,7 +120,7 @@ class Whole(Mechanism):
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
         """The default, and variants that are quick to draw, also with every kind of attribute."""
-        pairs = FREQUENT, EXTREME_TIMES, ONE_MORE, NO_CASE
+        pairs = DAYS_APART, EXTREME_TIMES, ONE_MORE, NO_CASE, VERY_LONG_CASE
         columns = ("case:channel", "case:amount:number", "org:group")
         quick = {"variants": "travas"}
         return (

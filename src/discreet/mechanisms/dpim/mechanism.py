@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.mechanisms.audit_cases import (
     SWAP_ENDLESS_CASE,
@@ -33,9 +34,6 @@ from discreet.models.document import TreeDocument
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import RandomStopping, Sequential, Statement, Step
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 PAPER = (
     "M. Schulze, Y. Zisgen, M. Kirschte, E. Mohammadi, A. Koschmider: Differentially Private "

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from discreet.log.errors import LogError
+from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import FREQUENT, NEW_ACTIVITY, NO_CASE, AuditCase
 from discreet.mechanisms.blocks.alphabet import (
@@ -31,9 +32,6 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan, fitted
 from discreet.privacy.steps import Sequential, Statement, Step
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 ACTIVITIES, SIZE = "activities", "number of cases"
 

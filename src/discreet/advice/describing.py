@@ -1,0 +1,58 @@
+"""The exact figures of a log and of each of its columns, for its holder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet.log.columns import WORDS
+from discreet.log.events import TIME, EventLog
+from discreet.log.texts import xes_type
+
+
+def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
+    """The exact figures of a log, for its holder."""
+    variants = log.variants
+    lengths = np.diff(log.offsets)
+    top = np.argsort(-variants.counts, kind="stable")[:frequent]
+    times = log.frame[TIME] if log.has_times else None
+    people = np.bincount(log.individual_of_case) if log.individual else None
+    return {
+        "cases": log.cases,
+        "events": log.events,
+        "activities": len(log.activities),
+        "variants": len(variants),
+        "unique_cases": float((variants.counts == 1).sum() / log.cases),
+        "length": {
+            "min": int(lengths.min()),
+            "median": float(np.median(lengths)),
+            "max": int(lengths.max()),
+        },
+        "first": None if times is None else str(times.min()),
+        "last": None if times is None else str(times.max()),
+        "columns": _columns(log),
+        "individuals": None if people is None else len(people),
+        "most_cases_per_individual": None if people is None else int(people.max()),
+        "frequent": [
+            {"sequence": list(variants.sequence(i)), "count": int(variants.counts[i])} for i in top
+        ],
+    }
+
+
+def _columns(log: EventLog) -> list[dict[str, str | None]]:
+    """What each column is called in the file, what it was taken as, and the type it has."""
+    words = {"string": "text", "int": "integer", "float": "number"}
+    found: list[dict[str, str | None]] = []
+    for values in log.table:
+        roles = [WORDS[values.name]] if values.name in WORDS else []
+        roles += ["individual"] if values.name == log.individual else []
+        kind = xes_type(values)
+        found.append(
+            {
+                "name": log.names.get(values.name, values.name.removeprefix("original:")),
+                "role": " and ".join(roles) or None,
+                "type": words.get(kind, kind),
+            }
+        )
+    return found

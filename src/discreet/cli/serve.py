@@ -1,0 +1,150 @@
+"""discreet serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.console import out
+
+if TYPE_CHECKING:
+    from discreet.web.house import House
+    from discreet.web.settings import Settings
+
+PORT = 8765
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def serve(
+    logs: Annotated[
+        Path | None, typer.Argument(metavar="FOLDER", help="A folder of logs to choose from.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; others than this computer's need users.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = PORT,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(help="For a team: a name under which browsers reach it; may be repeated."),
+    ] = None,
+    team: Annotated[
+        bool, typer.Option("--team", help="People sign in by name and password.")
+    ] = False,
+    plain: Annotated[
+        bool,
+        typer.Option("--plain-http", help="For a team: no HTTPS in front. Passwords are readable."),
+    ] = False,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the server keeps its things; private to it.")
+    ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(help="Keep people, jobs and requests in this PostgreSQL, by its URL."),
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Jobs at a time.", min=1)] = 2,
+    memory: Annotated[float, typer.Option(help="GiB that a job may take.", min=1)] = 8.0,
+    minutes: Annotated[float, typer.Option(help="How long a job may take.", min=0.1)] = 60.0,
+    upload: Annotated[float, typer.Option(help="GiB of the largest upload.", min=0.001)] = 2.0,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Show everything with a sample log; keeps nothing.")
+    ] = False,
+) -> None:
+    """Open the web app: release a log step by step, or answer what analysts ask for.
+
+    By default only this computer reaches it, by a link that works once. Raw logs are read in
+    processes of their own, kept in a private folder and deleted when the server stops.
+
+    [bold]Examples[/bold]
+
+      discreet serve
+      discreet serve --demo
+      discreet serve /data/logs
+      discreet serve /data/logs --team --host 0.0.0.0 --name discreet.hospital.example
+    """
+    import tempfile
+
+    from discreet.ledger.location import data_folder, locate
+    from discreet.web.settings import GIB, LOCAL, Settings, WebError
+
+    _check_extra()
+    outside = host not in LOOPBACK
+    if outside and not (team and name):
+        raise WebError(
+            f"on {host} everybody in the network reaches the server: add --team, so that people "
+            "sign in, and --name with the name that browsers use"
+        )
+    if logs is not None and not logs.is_dir():
+        raise WebError(f"{logs} is no folder; name a folder of logs, or leave it out")
+    temporary = tempfile.TemporaryDirectory(prefix="discreet-demo-") if demo else None
+    place = Path(temporary.name) if temporary else folder or data_folder() / "web"
+    settings = Settings(
+        folder=place.absolute(),
+        logs=_sample(place / "samples") if demo else logs and logs.absolute(),
+        ledger=locate(place / "ledger.db") if demo else locate(),
+        database=None if database is None else locate(database).url,
+        hosts=(*LOCAL, *(one.lower() for one in name or ())),
+        team=team,
+        secure=team and not plain,
+        workers=workers,
+        memory=int(memory * GIB),
+        seconds=60 * minutes,
+        upload=int(upload * GIB),
+        rhythm=5 if demo else 60,
+    )
+    try:
+        _open(settings, host, port, demo)
+    finally:
+        if temporary is not None:
+            temporary.cleanup()
+
+
+def _open(settings: Settings, host: str, port: int, demo: bool) -> None:
+    from discreet.web.app import serve as answer
+    from discreet.web.house import House
+    from discreet.web.settings import WebError
+
+    house = House(settings)
+    if settings.team and not house.people.has_steward():
+        raise WebError(
+            "nobody can sign in yet: start once without --team and with the same --folder, open "
+            "the link, and let a steward in under People"
+        )
+    if demo:
+        _demonstrate(house)
+    shown = "localhost" if host in ("127.0.0.1", "::1") else host
+    if settings.team:
+        out.print(f"Sign in: http://{shown}:{port}/", markup=False)
+    else:
+        link = house.people.fresh_link()
+        out.print("Open this link; it works once:", markup=False)
+        out.print(f"  http://{shown}:{port}/enter?key={link}", markup=False, soft_wrap=True)
+    out.print("Stop with Ctrl-C: uploaded logs are deleted then.", markup=False)
+    answer(settings, host, port, house)
+
+
+def _check_extra() -> None:
+    from importlib.util import find_spec
+
+    from discreet.web.settings import WebError
+
+    missing = [one for one in ("fastapi", "uvicorn", "argon2", "multipart") if not find_spec(one)]
+    if missing:
+        raise WebError(f"the web app needs {', '.join(missing)}: pip install 'discreet[web]'")
+
+
+def _sample(folder: Path) -> Path:
+    """A folder with a sample log."""
+    from discreet.log.samples import sample_log
+    from discreet.log.writing import write_log
+
+    folder.mkdir(mode=0o700)
+    write_log(sample_log("hospital", cases=2000, seed=1), folder / "hospital.xes")
+    return folder
+
+
+def _demonstrate(house: House) -> None:
+    """A source with a budget, and its log at work."""
+    house.budgets.set("demo", "sample hospital", {"epsilon": "3", "delta": "1e-5"})
+    house.logs.choose("demo", "hospital.xes")

@@ -1,0 +1,422 @@
+"""The API under /api/v1: everything that the pages do, for programs that send a token."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, File, Request, UploadFile
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Row
+
+from discreet.web import choosing
+from discreet.web.asked import approve, ask_for, bring_certificate
+from discreet.web.jobs import Job
+from discreet.web.logs import Log
+from discreet.web.pages.common import Anybody, Inside, Steward, download
+from discreet.web.seeing import (
+    hidden,
+    own_job,
+    released,
+    releases_of,
+    request_facts,
+    requests_of,
+)
+from discreet.web.settings import MissingError
+
+PROBLEM = "application/problem+json"
+Identity = Annotated[str, Field(max_length=64)]
+
+
+class Problem(BaseModel):
+    """What went wrong, as RFC 9457 writes it."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+
+
+class Strict(BaseModel):
+    """Something sent in: unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Choice(Strict):
+    """What to share."""
+
+    what: str = "variants"
+    mechanism: str | None = None
+    suffix: str | None = None
+    parameters: dict[str, Any] = {}
+
+
+class Reading(Strict):
+    """How a log is read: options of `discreet.read_log`."""
+
+    options: dict[str, str | bool | dict[str, str]]
+
+
+class Asked(Strict):
+    """A release on a budget; the same `once` never releases twice."""
+
+    log: Identity
+    source: str = Field(max_length=200)
+    purpose: str = Field(max_length=300)
+    once: str = Field(min_length=8, max_length=64)
+    choice: Choice
+
+
+class Cap(Strict):
+    """What a source may spend in all."""
+
+    source: str = Field(max_length=200)
+    epsilon: float
+    delta: float
+    unit: str = "case"
+    neighbours: str = "add-remove"
+    raised: bool = False
+    purpose: str = ""
+
+
+class Wanted(Strict):
+    """What an analyst asks for."""
+
+    offer: Identity
+    epsilon: float
+    delta: float = 0.0
+    purpose: str = Field(max_length=300)
+
+
+class Decision(Strict):
+    """What a steward says to a request."""
+
+    approve: bool
+    answer: str = Field("", max_length=500)
+
+
+class Offered(Strict):
+    """What analysts may ask for."""
+
+    log: Identity
+    source: str = Field(max_length=200)
+    about: str = Field("", max_length=500)
+    at_once: float = 0.0
+
+
+def problem_response(status: int, title: str, detail: str) -> Response:
+    """An error as a program reads it: the same text as on the command line."""
+    told = Problem(title=title, status=status, detail=detail)
+    return JSONResponse(told.model_dump(), status, media_type=PROBLEM)
+
+
+def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {
+        status: {"content": {PROBLEM: {"schema": Problem.model_json_schema()}}, "description": word}
+        for status, word in (
+            (400, "malformed"),
+            (401, "no token"),
+            (403, "not allowed"),
+            (404, "not found"),
+            (413, "too large"),
+            (422, "refused, with the reason"),
+        )
+        if status in (401, 422, *statuses)
+    }
+
+
+router = APIRouter(prefix="/api/v1", responses=_answers(400, 403, 404, 413))
+
+
+@router.get("/me")
+def me(person: Anybody) -> dict[str, Any]:
+    """Whose token this is."""
+    return {"name": person.name, "role": person.role}
+
+
+@router.get("/mechanisms")
+def mechanisms(person: Anybody) -> dict[str, Any]:
+    """What can be shared, by which mechanisms, and their parameters."""
+    return {
+        what: {
+            name: [
+                {"name": one.name, "help": one.help, "range": one.range, "default": one.default}
+                for one in choosing.declared_by(name).values()
+                if one.name not in choosing.HIDDEN
+            ]
+            for name in choosing.offered(what)
+        }
+        for what in choosing.SHARED
+    }
+
+
+@router.post("/logs", status_code=201)
+def upload(house: Inside, person: Steward, file: Annotated[UploadFile, File()]) -> dict[str, Any]:
+    """Bring a log; it is read as a job, see `look`."""
+    log = house.logs.upload(person.name, file.filename, file.file)
+    return log_facts(log) | {"job": house.look(log, person.name).id}
+
+
+@router.get("/logs")
+def logs(house: Inside, person: Steward) -> list[dict[str, Any]]:
+    """Logs at work."""
+    return [log_facts(log) for log in house.logs.all()]
+
+
+@router.get("/folder")
+def folder(house: Inside, person: Steward) -> list[str]:
+    """Names of logs in the server's folder."""
+    return [path.name for path in house.logs.in_folder()]
+
+
+@router.post("/folder/{name}", status_code=201)
+def take(house: Inside, person: Steward, name: str) -> dict[str, Any]:
+    """Take a log of the server's folder."""
+    log = house.logs.choose(person.name, name)
+    return log_facts(log) | {"job": house.look(log, person.name).id}
+
+
+@router.get("/logs/{identity}")
+def log(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
+    """One log, with the job that reads it."""
+    found = house.logs.get(identity)
+    return log_facts(found) | {"job": house.look(found, person.name).id}
+
+
+@router.put("/logs/{identity}/reading")
+def read(house: Inside, person: Steward, identity: str, reading: Reading) -> dict[str, Any]:
+    """Say how it is read, and read it again."""
+    house.logs.set_reading(house.logs.get(identity), reading.options)
+    found = house.logs.get(identity)
+    return log_facts(found) | {"job": house.look(found, person.name).id}
+
+
+@router.delete("/logs/{identity}", status_code=204)
+def remove(house: Inside, person: Steward, identity: str) -> None:
+    """Remove a log with all that was found in it."""
+    house.forget(house.logs.get(identity), person.name)
+
+
+@router.put("/logs/{identity}/choice")
+def choose(house: Inside, person: Steward, identity: str, choice: Choice) -> dict[str, Any]:
+    """Say what is to be shared; answers what would be promised."""
+    found = house.logs.get(identity)
+    checked = choosing.chosen(choice.model_dump())
+    house.logs.set_choice(found, checked)
+    promise = choosing.build(checked).guarantee()
+    return {"choice": checked, "guarantee": promise.to_dict(), "explanation": promise.explain()}
+
+
+@router.post("/logs/{identity}/try", status_code=202)
+def attempt(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
+    """Draw once to see; what is drawn is never released."""
+    found = _chosen(house.logs.get(identity))
+    house.attempt(found, person.name)
+    return job_facts(house.jobs.latest("try", found.id))
+
+
+@router.post("/logs/{identity}/advise", status_code=202)
+def advise(house: Inside, person: Steward, identity: str, seconds: float = 60) -> dict[str, Any]:
+    """Begin the sweep over budgets."""
+    found = _chosen(house.logs.get(identity))
+    house.advise(found, person.name, max(1.0, min(seconds, 600.0)))
+    return job_facts(house.jobs.latest("advise", found.id))
+
+
+@router.get("/jobs/{identity}")
+def job(house: Inside, person: Anybody, identity: str) -> dict[str, Any]:
+    """How a job goes, and what it found."""
+    return job_facts(own_job(house, person, identity))
+
+
+@router.delete("/jobs/{identity}")
+def cancel(house: Inside, person: Anybody, identity: str) -> dict[str, Any]:
+    """End a job; what it has spent stays spent."""
+    found = own_job(house, person, identity)
+    house.jobs.cancel(found)
+    return job_facts(house.jobs.get(found.id))
+
+
+@router.post("/releases", status_code=202)
+def release(house: Inside, person: Steward, asked: Asked) -> dict[str, Any]:
+    """Spend and release; the job's identifier is that of the release."""
+    identity = house.release(
+        house.logs.get(asked.log),
+        choosing.chosen(asked.choice.model_dump()),
+        user=person.name,
+        source=asked.source,
+        purpose=asked.purpose,
+        once=f"{person.id} {asked.once}",
+    )
+    return job_facts(house.jobs.get(identity))
+
+
+@router.get("/releases")
+def releases(house: Inside, person: Anybody) -> list[dict[str, Any]]:
+    """What was released; analysts see what they asked for."""
+    return [release_facts(row) for row in releases_of(house, person)]
+
+
+@router.get("/releases/{identity}")
+def one_release(house: Inside, person: Anybody, identity: str) -> dict[str, Any]:
+    """One release."""
+    return release_facts(released(house, person, identity))
+
+
+@router.get("/releases/{identity}/files/{name}", response_class=FileResponse)
+def release_file(house: Inside, person: Anybody, identity: str, name: str) -> Response:
+    """One of its files."""
+    row = released(house, person, identity)
+    if name not in row.summary["files"]:
+        raise MissingError("there is no such file")
+    return download(house.settings.releases / row.id / name, name)
+
+
+@router.post("/releases/{identity}/report", status_code=202)
+def measure(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
+    """Find out what a release is worth, by the raw log; for stewards only."""
+    job = house.jobs.get(released(house, person, identity).job)
+    if not house.jobs.folder(job.id).is_dir():
+        raise MissingError("the log is not here any more")
+    house.measure(job, person.name)
+    return job_facts(house.report(job))
+
+
+@router.post("/certificates", status_code=202)
+def verify(
+    house: Inside, person: Anybody, files: Annotated[list[UploadFile], File()]
+) -> dict[str, Any]:
+    """Check a released file with its certificate, or one of them."""
+    sent = [(one.filename or "", one.file) for one in files]
+    return job_facts(house.jobs.get(bring_certificate(house, person, sent)))
+
+
+@router.get("/budgets")
+def budgets(house: Inside, person: Anybody) -> list[dict[str, Any]]:
+    """What every source may spend, and what is left."""
+    return [one.to_dict() for one in house.budgets_for(person).all()]
+
+
+@router.put("/budgets")
+def set_budget(house: Inside, person: Steward, cap: Cap) -> dict[str, Any]:
+    """Set what a source may spend in all."""
+    form = {key: str(value) for key, value in cap.model_dump().items()}
+    form["raised"] = "yes" if cap.raised else ""
+    house.budgets.set(person.name, cap.source, form)
+    house.database.note(person.name, "set a budget", cap.source)
+    return house.budgets.of(cap.source).to_dict()
+
+
+@router.get("/budgets/history")
+def history(house: Inside, person: Anybody, source: str) -> list[dict[str, Any]]:
+    """What was entered for a source."""
+    rows = house.budgets_for(person).history(source)
+    return rows if person.role == "steward" else [hidden(row, person) for row in rows]
+
+
+@router.get("/offers")
+def offers(house: Inside, person: Anybody) -> list[dict[str, Any]]:
+    """What analysts may ask for."""
+    return [
+        {
+            "id": one.id,
+            "source": one.source,
+            "about": one.about,
+            "at_once": one.at_once,
+            "what": one.choice["what"],
+            "mechanism": one.choice["mechanism"],
+        }
+        for one in house.asking.offers()
+    ]
+
+
+@router.put("/offers")
+def offer(house: Inside, person: Steward, offered: Offered) -> list[dict[str, Any]]:
+    """Let analysts ask for what was chosen for a log."""
+    house.budgets.of(offered.source)
+    found = _chosen(house.logs.get(offered.log))
+    house.asking.offer(person.name, offered.source, found, offered.about, offered.at_once)
+    return offers(house, person)
+
+
+@router.delete("/offers/{identity}", status_code=204)
+def withdraw(house: Inside, person: Steward, identity: str) -> None:
+    """Offer it no more."""
+    house.asking.get_offer(identity)
+    house.asking.withdraw(person.name, identity)
+
+
+@router.get("/requests")
+def requests(house: Inside, person: Anybody) -> list[dict[str, Any]]:
+    """What was asked for; analysts see their own requests."""
+    return requests_of(house, person)
+
+
+@router.post("/requests", status_code=202)
+def ask(house: Inside, person: Anybody, wanted: Wanted) -> dict[str, Any]:
+    """Ask for a release; within the steward's limit it runs at once."""
+    identity = ask_for(house, person, wanted.offer, wanted.epsilon, wanted.delta, wanted.purpose)
+    return request_facts(house, house.asking.get(identity))
+
+
+@router.post("/requests/{identity}/decision")
+def decide(house: Inside, person: Steward, identity: str, decision: Decision) -> dict[str, Any]:
+    """Approve or refuse a request."""
+    house.asking.get(identity)
+    if decision.approve:
+        approve(house, person, identity, decision.answer)
+    else:
+        house.asking.decide(person.name, identity, approved=False, answer=decision.answer)
+    return request_facts(house, house.asking.get(identity))
+
+
+def log_facts(log: Log) -> dict[str, Any]:
+    """A log, without where it lies."""
+    return {
+        "id": log.id,
+        "name": log.name,
+        "user": log.user,
+        "reading": log.reading,
+        "choice": log.choice,
+    }
+
+
+def job_facts(job: Job | None) -> dict[str, Any]:
+    """A job, without where its files lie."""
+    assert job is not None
+    return {
+        "id": job.id,
+        "kind": job.kind,
+        "state": job.state,
+        "problem": job.problem,
+        "result": job.result,
+    }
+
+
+def release_facts(row: Row[Any]) -> dict[str, Any]:
+    """A release."""
+    return {
+        "id": row.id,
+        "source": row.source,
+        "user": row.user,
+        "purpose": row.purpose,
+        "made": row.made,
+        **row.summary,
+    }
+
+
+def _chosen(log: Log) -> Log:
+    if not log.choice:
+        raise MissingError("choose first what is to be shared")
+    return log
+
+
+def invalid(request: Request, error: Exception) -> Response:
+    """A body that is not what was declared."""
+    assert isinstance(error, RequestValidationError)
+    told = "; ".join(
+        f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}" for one in error.errors()
+    )
+    return problem_response(422, "That did not work", told)

@@ -1,0 +1,165 @@
+"""What stewards offer and analysts ask for.
+
+An offer says which log answers for a source, what is released of it and how much an analyst may
+spend without asking. All of that, and everything an analyst is shown, is public or released.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Row, delete, insert, select, update
+
+from discreet.language import translate
+from discreet.web import database as tables
+from discreet.web.database import Database, fresh_id, noted
+from discreet.web.jobs import Job
+from discreet.web.logs import Log
+from discreet.web.people import Person
+from discreet.web.settings import MissingError, Settings, WebError
+
+
+class Asking:
+    """Offers and requests."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self.database, self.settings = database, settings
+
+    def offer(self, user: str, source: str, log: Log, about: str, at_once: float) -> None:
+        """Let analysts ask for what was chosen for a log; replaces an earlier offer."""
+        if not log.choice:
+            raise WebError(translate("Choose first what is to be shared."))
+        if not (math.isfinite(at_once) and 0 <= at_once <= 10):
+            raise WebError(translate("What may be spent without asking lies between 0 and 10."))
+        with self.database.writing() as connection:
+            connection.execute(delete(tables.offers).where(tables.offers.c.source == source))
+            connection.execute(
+                insert(tables.offers).values(
+                    id=fresh_id(),
+                    source=source,
+                    log=log.id,
+                    choice=log.choice,
+                    about=about[:500],
+                    at_once=at_once,
+                )
+            )
+            noted(connection, user, "offered", source)
+
+    def withdraw(self, user: str, identity: str) -> None:
+        """Offer it no more."""
+        with self.database.writing() as connection:
+            connection.execute(delete(tables.offers).where(tables.offers.c.id == identity))
+            noted(connection, user, "withdrew an offer")
+
+    def offers(self) -> list[Row[Any]]:
+        """Everything that is offered."""
+        with self.database.reading() as connection:
+            wanted = select(tables.offers).order_by(tables.offers.c.source)
+            return list(connection.execute(wanted).all())
+
+    def get_offer(self, identity: str) -> Row[Any]:
+        """One offer."""
+        with self.database.reading() as connection:
+            row = connection.execute(
+                select(tables.offers).where(tables.offers.c.id == identity)
+            ).one_or_none()
+        if row is None:
+            raise MissingError(translate("This is not offered any more."))
+        return row
+
+    def ask(
+        self, person: Person, offer: Row[Any], choice: Mapping[str, Any], purpose: str
+    ) -> tuple[str, bool]:
+        """Enter a request; and whether it is within what may be spent without asking.
+
+        Read and entered in one transaction, so that two requests do not both see the same room.
+        """
+        epsilon = float(choice["parameters"]["epsilon"])
+        delta = float(choice["parameters"].get("delta", 0.0))
+        identity, table = fresh_id(), tables.requests
+        with self.database.writing() as connection:
+            granted = select(table.c.epsilon).where(
+                table.c.user == person.name,
+                table.c.source == offer.source,
+                table.c.state == "at once",
+            )
+            spent = math.fsum(row.epsilon for row in connection.execute(granted))
+            at_once = spent + epsilon <= offer.at_once
+            connection.execute(
+                insert(table).values(
+                    id=identity,
+                    offer=offer.id,
+                    source=offer.source,
+                    user=person.name,
+                    asked=time.time(),
+                    purpose=purpose,
+                    epsilon=epsilon,
+                    delta=delta,
+                    state="at once" if at_once else "waiting",
+                )
+            )
+            noted(connection, person.name, "asked for", f"{offer.source}, ε = {epsilon:g}")
+        return identity, at_once
+
+    def decide(self, user: str, identity: str, *, approved: bool, answer: str) -> Row[Any]:
+        """Approve or refuse a request that waits, once."""
+        state = "approved" if approved else "refused"
+        with self.database.writing() as connection:
+            changed = connection.execute(
+                update(tables.requests)
+                .where(tables.requests.c.id == identity, tables.requests.c.state == "waiting")
+                .values(state=state, answer=answer[:500], decided=time.time())
+            ).rowcount
+            if not changed:
+                raise WebError(translate("This request does not wait any more."))
+            noted(connection, user, state, f"request {identity}")
+        return self.get(identity)
+
+    def set_state(self, identity: str, state: str, **values: Any) -> None:
+        """Note how a request stands."""
+        with self.database.writing() as connection:
+            connection.execute(
+                update(tables.requests)
+                .where(tables.requests.c.id == identity)
+                .values(state=state, **values)
+            )
+
+    def set_job(self, identity: str, job: str) -> None:
+        """Note which job answers a request."""
+        with self.database.writing() as connection:
+            connection.execute(
+                update(tables.requests).where(tables.requests.c.id == identity).values(job=job)
+            )
+
+    def get(self, identity: str) -> Row[Any]:
+        """One request."""
+        with self.database.reading() as connection:
+            row = connection.execute(
+                select(tables.requests).where(tables.requests.c.id == identity)
+            ).one_or_none()
+        if row is None:
+            raise MissingError(translate("There is no such request."))
+        return row
+
+    def all(self, user: str | None = None) -> list[Row[Any]]:
+        """All requests, or those of one user; the newest first."""
+        wanted = select(tables.requests).order_by(tables.requests.c.asked.desc())
+        if user is not None:
+            wanted = wanted.where(tables.requests.c.user == user)
+        with self.database.reading() as connection:
+            return list(connection.execute(wanted).all())
+
+    def seen(self, request: Row[Any], job: Job | None) -> str:
+        """How a request stands for whoever asked: work on raw data shows in a fixed rhythm only."""
+        if job is None:
+            return str(request.state)
+        if not job.over or job.ended is None:
+            return "working"
+        rhythm = self.settings.rhythm
+        shown = job.asked + rhythm * math.ceil(max(job.ended - job.asked, 1e-9) / rhythm)
+        if time.time() < shown:
+            return "working"
+        return "done" if job.state == "done" else "failed"

@@ -1,0 +1,182 @@
+"""Budgets of sources as pages show them: what is left, and how it was spent over time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from discreet.drawing.plots import Curve, line_plot
+from discreet.drawing.svg import SERIES
+from discreet.language import translate
+from discreet.ledger.account import Account
+from discreet.ledger.errors import LedgerError
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.location import Location
+from discreet.mechanisms.base import Mechanism
+from discreet.privacy.guarantee import Budget
+from discreet.web.settings import MissingError
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the account of a source stands."""
+
+    source: str
+    account: Account
+
+    @property
+    def used(self) -> float:
+        """In percent of the cap."""
+        return min(100.0, 100 * self.account.used)
+
+    @property
+    def room(self) -> tuple[float, float]:
+        """The largest ε that still fits, with the largest δ beside it."""
+        return max(self.account.room().values(), default=(0.0, 0.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for programs."""
+        epsilon, delta = self.room
+        return {
+            "source": self.source,
+            "cap": {"epsilon": self.account.cap.epsilon, "delta": self.account.cap.delta},
+            "unit": self.account.unit,
+            "neighbours": self.account.neighbours,
+            "releases": self.account.releases,
+            "used": self.account.used,
+            "next": {"epsilon": epsilon, "delta": delta},
+        }
+
+
+class Budgets:
+    """What may be spent on each source, by the ledger.
+
+    With a `rhythm`, as it stood when so many seconds, counted from 1970, were last full: a spend is
+    booked after the log was read, and the moment would tell how long that took.
+    """
+
+    def __init__(self, location: Location, rhythm: float | None = None) -> None:
+        self.location, self.rhythm = location, rhythm
+        self._kept: Ledger | None = None
+
+    def _ledger(self) -> Ledger:
+        """The ledger, whose connections are kept for the next who asks."""
+        if self._kept is None:
+            self._kept = Ledger(self.location)
+        return self._kept
+
+    def close(self) -> None:
+        """Let go of the ledger."""
+        if self._kept is not None:
+            self._kept.close()
+
+    def all(self) -> list[Standing]:
+        """Every source with its account; none where there is no ledger yet."""
+        if not self._exists():
+            return []
+        if self.rhythm is None:
+            accounts = self._ledger().accounts()
+        else:
+            rows = self._rows(None)
+            told = [row for row in rows if "account" in row]
+            accounts = {row["source"]: Account.from_dict(row["account"]) for row in told}
+        return [Standing(name, account) for name, account in sorted(accounts.items())]
+
+    def of(self, source: str) -> Standing:
+        """One source."""
+        return Standing(source, self._ledger().account(source))
+
+    def after(self, source: str, mechanism: Mechanism) -> tuple[Standing, Standing]:
+        """The account now and after such a release; raises what booking would raise."""
+        now = self.of(source)
+        cost = now.account.cost(mechanism.guarantee())
+        return now, Standing(source, now.account.charged(cost))
+
+    def set(self, user: str, source: str, form: dict[str, str]) -> None:
+        """Set what a source may spend in all."""
+        try:
+            cap = Budget(_number(form, "epsilon"), _number(form, "delta"))
+        except ValueError as error:
+            raise LedgerError(str(error)) from error
+        unit, neighbours = form.get("unit", "case"), form.get("neighbours", "add-remove")
+        if unit not in ("case", "individual") or neighbours not in ("add-remove", "swap"):
+            raise LedgerError("unit is case or individual, neighbours add-remove or swap")
+        with Ledger(self.location, create=True) as ledger:
+            ledger.set_budget(
+                source,
+                cap,
+                neighbours=neighbours,  # type: ignore[arg-type]
+                unit=unit,  # type: ignore[arg-type]
+                raised=bool(form.get("raised")),
+                user=user,
+                purpose=form.get("purpose", ""),
+            )
+
+    def history(self, source: str) -> list[dict[str, Any]]:
+        """What was entered for a source, oldest first, without what only the ledger needs."""
+        return [_line(row) for row in self._rows(source)]
+
+    def plot(self, source: str) -> str:
+        """What was used of the cap over time, as SVG."""
+        rows = self._rows(source)
+        if not rows:
+            raise MissingError(translate("There is no such picture."))
+        times: list[float] = []
+        used: list[float] = []
+        for row in rows:
+            share = min(100.0, 100 * Account.from_dict(row["account"]).used)
+            times += [datetime.fromisoformat(row["time"]).timestamp()] * 2
+            used += [used[-1] if used else share, share]
+        times.append(datetime.now(UTC).timestamp())
+        used.append(used[-1])
+        curves = [
+            Curve(translate("used"), np.array(times), np.array(used), SERIES[0]),
+            Curve(translate("cap"), np.array([times[0], times[-1]]), np.array([100.0] * 2), "#d33"),
+        ]
+        long = times[-1] - times[0] > 3 * 86400
+        form = "%d.%m.%Y" if long else "%d.%m. %H:%M"
+        return line_plot(
+            translate("Used of the cap"),
+            curves,
+            across=lambda value: datetime.fromtimestamp(value, UTC).strftime(form),
+            down="%",
+        )
+
+    def _rows(self, source: str | None) -> list[dict[str, Any]]:
+        rows = self._ledger().history(source)
+        if self.rhythm is None:
+            return rows
+        full = time.time() // self.rhythm * self.rhythm
+        return [row for row in rows if datetime.fromisoformat(row["time"]).timestamp() <= full]
+
+    def _exists(self) -> bool:
+        file = self.location.file
+        return file is None or file.exists()
+
+
+def _line(row: dict[str, Any]) -> dict[str, Any]:
+    released = row["kind"] == "release"
+    bound = row["guarantee"]["holds"] if released else row.get("account", {})
+    return {
+        "number": row["number"],
+        "time": row["time"][:16].replace("T", " "),
+        "kind": row["kind"],
+        "user": row["user"],
+        "mechanism": row.get("mechanism", ""),
+        "epsilon": bound.get("epsilon"),
+        "delta": bound.get("delta"),
+        "purpose": str(row.get("purpose") or "").partition(" [web ")[0].partition("[web ")[0],
+        "written": bool(row.get("certificate")),
+    }
+
+
+def _number(form: dict[str, str], name: str) -> float:
+    text = str(form.get(name, "")).strip().replace(",", ".")
+    try:
+        return float(text)
+    except ValueError:
+        raise LedgerError(f"{name} must be a number, not {text!r}") from None

@@ -1,0 +1,204 @@
+"""What to share, with which mechanism and how much protection: from a form to a mechanism.
+
+Fields, their ranges and their help come from what each mechanism declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.language import translate
+from discreet.mechanisms import DEFAULT_MECHANISM
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.parameters import Parameter, ParameterError
+from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.privacy.words import certainty
+from discreet.privacy.words.levels import strength_of
+
+FROM_LOG = "from-log"
+"""For an alphabet: the log's own activities, which makes the promise conditional."""
+
+HIDDEN = ("options",)
+"""Not offered: may name files of the server."""
+
+MAIN = ("epsilon", "delta", "cases_per_individual")
+"""Asked for every mechanism, apart from its expert options."""
+
+LEVELS = (0.1, 0.3, 1.0, 3.0)
+"""Budgets that are offered with words; those that advice tries."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Something that can be shared."""
+
+    name: str
+    returns: str
+    recommended: str
+    suffixes: tuple[str, ...]
+
+
+SHARED = {
+    one.name: one
+    for one in (
+        Shared("log", "log", "whole", (".xes", ".csv", ".parquet", ".xes.gz", ".csv.gz")),
+        Shared(
+            "variants",
+            "variants",
+            DEFAULT_MECHANISM,
+            (".xes", ".csv", ".parquet", ".xes.gz", ".csv.gz"),
+        ),
+        Shared("map", "follows", "df-laplace", (".json", ".svg", ".csv", ".dot", ".mmd")),
+        Shared("model", "process tree", "dpim", (".bpmn", ".ptml", ".svg", ".json", ".mmd")),
+    )
+}
+
+
+def words(name: str) -> tuple[str, str]:
+    """What is shared, and what that is good for."""
+    return {
+        "log": (
+            translate("A whole log"),
+            translate("Cases with activities and times, and the columns you name."),
+        ),
+        "variants": (
+            translate("The variants"),
+            translate(
+                "Which sequences of activities there are and how often. Anybody can make a map or "
+                "a model of them, which costs nothing more."
+            ),
+        ),
+        "map": (
+            translate("A process map"),
+            translate(
+                "Which activity follows which, and how often. The names of the activities must be "
+                "public: list them below."
+            ),
+        ),
+        "model": (
+            translate("A process model"),
+            translate(
+                "A process tree. The names of the activities must be public: list them below. The "
+                "number of cases becomes public."
+            ),
+        ),
+    }[name]
+
+
+def reason(name: str) -> str:
+    """Why this mechanism is recommended."""
+    return {
+        "whole": translate(
+            "whole is recommended: variants by headtail, and every time drawn from noisy tables."
+        ),
+        DEFAULT_MECHANISM: translate(
+            "headtail is recommended: it comes nearest to the log at the same budget. travas "
+            "invents nothing."
+        ),
+        "df-laplace": translate("df-laplace is the one that releases a map."),
+        "dpim": translate("dpim is the one that releases a model."),
+    }[name]
+
+
+def offered(what: str) -> list[str]:
+    """The mechanisms that release it without training a model, the recommended one first."""
+    from discreet.mechanisms.generative.base import Generative
+
+    kind = SHARED[what]
+    found = [
+        name
+        for name in mechanism_names()
+        if mechanism_class(name).returns == kind.returns
+        and not issubclass(mechanism_class(name), Generative)
+        and name != kind.recommended
+    ]
+    return [kind.recommended, *found]
+
+
+def level_words(epsilon: float) -> str:
+    """How much an epsilon protects, and what that means in guesses."""
+    from discreet.privacy.words import vocabulary
+
+    level = vocabulary().levels[strength_of(epsilon, 0.0)]
+    return translate(
+        "%(level)s: somebody undecided whether a certain case, or person, is in the log can be at "
+        "most %(sure)s%% sure afterwards",
+        level=level[:1].upper() + level[1:],
+        sure=certainty(epsilon),
+    )
+
+
+def declared_by(name: str) -> dict[str, Parameter]:
+    """The parameters of a mechanism."""
+    return mechanism_class(name).parameters()
+
+
+def expert(name: str) -> list[Parameter]:
+    """The parameters of a mechanism beside its budget."""
+    return [one for one in declared_by(name).values() if one.name not in (*MAIN, *HIDDEN)]
+
+
+def chosen(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a form or a program asks for, checked: what, mechanism, parameters, suffix."""
+    what = str(given.get("what") or "variants")
+    if what not in SHARED:
+        raise ParameterError(f"what must be one of {', '.join(SHARED)}, not {what!r}")
+    name = str(given.get("mechanism") or SHARED[what].recommended)
+    if name not in offered(what):
+        raise ParameterError(
+            f"{name!r} does not release this; choose one of {', '.join(offered(what))}"
+        )
+    suffix = str(given.get("suffix") or SHARED[what].suffixes[0])
+    if suffix not in SHARED[what].suffixes:
+        raise ParameterError(f"suffix must be one of {', '.join(SHARED[what].suffixes)}")
+    declared = declared_by(name)
+    parameters = {}
+    for key, value in dict(given.get("parameters") or {}).items():
+        if key not in declared or key in HIDDEN:
+            raise ParameterError(f"{name} has no parameter {key!r} that can be set here")
+        read = _value(declared[key], value)
+        if read is not None:
+            parameters[key] = read
+    choice = {"what": what, "mechanism": name, "suffix": suffix, "parameters": parameters}
+    build(choice)
+    return choice
+
+
+def build(choice: Mapping[str, Any]) -> Mechanism:
+    """The mechanism of a choice; refuses what protects hardly anybody."""
+    given = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in choice["parameters"].items()
+    }
+    built = mechanism(choice["mechanism"], **given)
+    built.target.refuse_if_too_weak()
+    return built
+
+
+def _value(parameter: Parameter, given: Any) -> Any:
+    """A value as a form (texts) or a program (JSON) gives it; None where there is none.
+
+    No text ever stands for a file here: lists are given line by line.
+    """
+    if given is None or given == "" or given == []:
+        return None
+    if parameter.type is tuple:
+        lines = given.splitlines() if isinstance(given, str) else given
+        if not isinstance(lines, list):
+            raise ParameterError(f"{parameter.name} must be a list of texts")
+        texts = [str(line).strip() for line in lines if str(line).strip()]
+        if parameter.name == "alphabet" and texts == [FROM_LOG]:
+            return FROM_LOG
+        return texts or None
+    if isinstance(given, str) and parameter.type in (int, float, bool):
+        text = given.strip()
+        if parameter.type is bool:
+            return text in ("true", "on", "yes")
+        try:
+            given = parameter.type(text.replace(",", "."))
+        except ValueError:
+            raise ParameterError(f"{parameter.name} must be a number, not {text!r}") from None
+    value = parameter.check(given)
+    return None if value == parameter.default and parameter.name not in MAIN else value

@@ -1,0 +1,213 @@
+"""The server's own tables: people, logs at work, jobs, releases, requests, and who did what."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    select,
+    text,
+)
+
+from discreet.web.settings import Settings, WebError
+
+VERSION = 1
+schema = MetaData()
+versions = Table("web_version", schema, Column("version", Integer, nullable=False))
+users = Table(
+    "web_users",
+    schema,
+    Column("id", String(32), primary_key=True),
+    Column("name", String(200), unique=True, nullable=False),
+    Column("role", String(20), nullable=False),
+    Column("password", Text),
+    Column("active", Boolean, nullable=False, default=True),
+)
+sessions = Table(
+    "web_sessions",
+    schema,
+    Column("key", String(64), primary_key=True),
+    Column("user", ForeignKey(users.c.id), nullable=False),
+    Column("csrf", String(64), nullable=False),
+    Column("began", Float, nullable=False),
+    Column("seen", Float, nullable=False),
+)
+tokens = Table(
+    "web_tokens",
+    schema,
+    Column("key", String(64), primary_key=True),
+    Column("id", String(32), unique=True, nullable=False),
+    Column("user", ForeignKey(users.c.id), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("made", String(32), nullable=False),
+)
+logs = Table(
+    "web_logs",
+    schema,
+    Column("id", String(32), primary_key=True),
+    Column("name", String(300), nullable=False),
+    Column("file", Text, nullable=False),
+    Column("uploaded", Boolean, nullable=False),
+    Column("user", String(200), nullable=False),
+    Column("made", String(32), nullable=False),
+    Column("reading", JSON, nullable=False),
+    Column("choice", JSON, nullable=False),
+)
+jobs = Table(
+    "web_jobs",
+    schema,
+    Column("id", String(32), primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("log", String(32)),
+    Column("user", String(200), nullable=False),
+    Column("state", String(20), nullable=False, index=True),
+    Column("rank", Integer, nullable=False),
+    Column("asked", Float, nullable=False),
+    Column("ended", Float),
+    Column("spec", JSON, nullable=False),
+    Column("result", JSON),
+    Column("problem", Text),
+    Column("once", String(80), unique=True),
+)
+releases = Table(
+    "web_releases",
+    schema,
+    Column("id", String(32), primary_key=True),
+    Column("job", String(32), nullable=False),
+    Column("user", String(200), nullable=False),
+    Column("source", String(200), nullable=False),
+    Column("purpose", Text, nullable=False),
+    Column("file", String(200), nullable=False),
+    Column("made", String(32), nullable=False),
+    Column("summary", JSON, nullable=False),
+)
+offers = Table(
+    "web_offers",
+    schema,
+    Column("id", String(32), primary_key=True),
+    Column("source", String(200), unique=True, nullable=False),
+    Column("log", String(32), nullable=False),
+    Column("choice", JSON, nullable=False),
+    Column("about", Text, nullable=False),
+    Column("at_once", Float, nullable=False),
+)
+requests = Table(
+    "web_requests",
+    schema,
+    Column("id", String(32), primary_key=True),
+    Column("offer", String(32), nullable=False),
+    Column("source", String(200), nullable=False),
+    Column("user", String(200), nullable=False),
+    Column("asked", Float, nullable=False),
+    Column("purpose", Text, nullable=False),
+    Column("epsilon", Float, nullable=False),
+    Column("delta", Float, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("answer", Text, nullable=False, default=""),
+    Column("decided", Float),
+    Column("job", String(32)),
+)
+trail = Table(
+    "web_trail",
+    schema,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("time", String(32), nullable=False),
+    Column("user", String(200), nullable=False),
+    Column("did", String(40), nullable=False),
+    Column("what", Text, nullable=False),
+)
+
+
+def fresh_id() -> str:
+    """A name that nobody can guess."""
+    return secrets.token_hex(16)
+
+
+def now() -> str:
+    """The present time, to the second."""
+    return stamp(time.time())
+
+
+def stamp(seconds: float) -> str:
+    """A time, to the second."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+class Database:
+    """The tables in SQLite, or in PostgreSQL."""
+
+    def __init__(self, settings: Settings) -> None:
+        file = settings.folder / "web.db"
+        url = settings.database or f"sqlite:///{file}"
+        self.sqlite = url.startswith("sqlite")
+        arguments: dict[str, Any] = {"timeout": 60} if self.sqlite else {}
+        self.engine = create_engine(url, connect_args=arguments, pool_size=20, max_overflow=40)
+        if self.sqlite:
+            event.listen(self.engine, "connect", _prepared)
+        with self.writing() as connection:
+            if not inspect(connection).has_table(versions.name):
+                schema.create_all(connection)
+                connection.execute(insert(versions).values(version=VERSION))
+            found = connection.execute(select(versions.c.version)).scalar_one()
+        if found != VERSION:
+            raise WebError(
+                f"the web app's database has version {found}, this discreet knows {VERSION}: "
+                "use the discreet that wrote it, or another folder (--folder)"
+            )
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read by."""
+        with self.engine.connect() as connection:
+            yield connection
+            connection.rollback()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is kept when the block ends well."""
+        with self.engine.connect() as connection:
+            if self.sqlite:
+                connection.execute(text("BEGIN IMMEDIATE"))
+            yield connection
+            connection.commit()
+
+    def note(self, user: str, did: str, what: str = "") -> None:
+        """Enter in the trail who did what."""
+        with self.writing() as connection:
+            noted(connection, user, did, what)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.engine.dispose()
+
+
+def noted(connection: Connection, user: str, did: str, what: str = "") -> None:
+    """Enter in the trail who did what, in a transaction under way."""
+    connection.execute(insert(trail).values(time=now(), user=user, did=did, what=what[:500]))
+
+
+def _prepared(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # `writing` says where a transaction begins
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")

@@ -1,0 +1,198 @@
+"""The server's parts put together, and what happens when a job is over."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Row, insert, select
+
+from discreet.language import translate
+from discreet.web import database as tables
+from discreet.web.asking import Asking
+from discreet.web.budgets import Budgets
+from discreet.web.choosing import build
+from discreet.web.database import Database, noted, stamp
+from discreet.web.jobs import Job, Jobs
+from discreet.web.logs import Log, Logs
+from discreet.web.people import People, Person
+from discreet.web.settings import Settings, WebError
+
+ADVICE_SECONDS = 60
+PURPOSE = 300
+"""Letters of a purpose."""
+
+
+class House:
+    """One server with everything it keeps."""
+
+    def __init__(self, settings: Settings) -> None:
+        settings.prepare()
+        self.settings = settings
+        self.database = Database(settings)
+        self.people = People(self.database)
+        self.logs = Logs(self.database, settings)
+        self.jobs = Jobs(self.database, settings, self._over)
+        self.budgets = Budgets(settings.ledger)
+        self.told = Budgets(settings.ledger, settings.rhythm)
+        self.asking = Asking(self.database, settings)
+
+    def start(self) -> None:
+        """Tidy up after the last server and begin to work."""
+        self.logs.forget_lost()
+        self._forget_unfinished()
+        self.jobs.start()
+
+    def stop(self) -> None:
+        """End all work and remove everything raw."""
+        self.jobs.stop()
+        self.settings.clear()
+        self.budgets.close()
+        self.told.close()
+        self.database.close()
+
+    def look(self, log: Log, user: str) -> Job:
+        """What is in a log, as it is read now; found once for each way of reading."""
+        job = self.jobs.latest("look", log.id, reading=log.reading)
+        if job is None:
+            job = self.jobs.get(self.jobs.add("look", user, self._spec(log), log=log.id))
+        return job
+
+    def look_again(self, log: Log, user: str) -> None:
+        """Read it once more."""
+        self.jobs.add("look", user, self._spec(log), log=log.id)
+
+    def advise(self, log: Log, user: str, seconds: float = ADVICE_SECONDS) -> None:
+        """Begin the sweep over budgets."""
+        spec = {**self._spec(log), "choice": log.choice, "seconds": min(seconds, 600.0)}
+        self.jobs.add("advise", user, spec, log=log.id)
+
+    def attempt(self, log: Log, user: str) -> None:
+        """Draw once to see, not to release."""
+        build(log.choice)
+        spec = {**self._spec(log), "choice": log.choice}
+        job = self.jobs.add("try", user, spec, log=log.id)
+        self.database.note(user, "tried", f"{log.name}: {log.choice['mechanism']}, job {job}")
+
+    def release(
+        self,
+        log: Log,
+        choice: Mapping[str, Any],
+        *,
+        user: str,
+        source: str,
+        purpose: str,
+        once: str,
+    ) -> str:
+        """Queue a release, once for each `once`; what cannot fit is refused at once."""
+        purpose = checked_purpose(purpose)
+        self.budgets.after(source, build(choice))
+        spec = {
+            **self._spec(log),
+            "choice": dict(choice),
+            "source": source,
+            "purpose": purpose,
+            "stem": _stem(source),
+        }
+        job = self.jobs.add("release", user, spec, log=log.id, once=once)
+        self.database.note(user, "asked to release", f"{source}, job {job}")
+        return job
+
+    def measure(self, job: Job, user: str) -> None:
+        """Begin to measure what a release is worth, by the log that it was released of."""
+        assert job.log is not None
+        file = self.settings.releases / job.id / job.result["files"][0]
+        spec = {key: job.spec[key] for key in ("log", "reading", "choice")}
+        self.jobs.add("measure", user, {**spec, "file": str(file), "of": job.id}, log=job.log)
+
+    def report(self, job: Job) -> Job | None:
+        """What was found of its worth, if somebody asked and the log is still here."""
+        if job.log is None or not self.jobs.folder(job.id).is_dir():
+            return None
+        return self.jobs.latest("measure", job.log, of=job.id)
+
+    def releases(self, user: str | None = None) -> list[Row[Any]]:
+        """All releases, or those of one user; the newest first."""
+        wanted = select(tables.releases).order_by(tables.releases.c.made.desc())
+        if user is not None:
+            wanted = wanted.where(tables.releases.c.user == user)
+        with self.database.reading() as connection:
+            return list(connection.execute(wanted).all())
+
+    def release_of(self, *, job: str | None = None, identity: str | None = None) -> Row[Any] | None:
+        """A release by its own name, or by the job that made it."""
+        table = tables.releases
+        condition = table.c.job == job if job is not None else table.c.id == identity
+        with self.database.reading() as connection:
+            return connection.execute(select(table).where(condition)).one_or_none()
+
+    def budgets_for(self, person: Person) -> Budgets:
+        """Budgets as they stand for stewards, and as analysts are told."""
+        return self.budgets if person.role == "steward" else self.told
+
+    def forget(self, log: Log, user: str) -> None:
+        """Remove a log with all that was found in it."""
+        self.jobs.forget(log.id)
+        self.logs.remove(log, user)
+
+    def _spec(self, log: Log) -> dict[str, Any]:
+        return {"log": str(log.path), "reading": log.reading}
+
+    def _over(self, job: Job) -> None:
+        """Keep what was released, and enter how it went.
+
+        Released files bear the time at which they were asked for: when they were done would tell
+        how long the work took.
+        """
+        if job.kind == "verify":
+            shutil.rmtree(Path(job.spec["file"]).parent, ignore_errors=True)
+        if job.kind != "release":
+            return
+        if job.state != "done":
+            self.database.note(job.user, "failed to release", job.spec["source"])
+            return
+        kept = self.settings.releases / job.id
+        shutil.move(self.jobs.folder(job.id) / "share", kept)
+        for path in kept.iterdir():
+            os.utime(path, (job.asked, job.asked))
+        with self.database.writing() as connection:
+            connection.execute(
+                insert(tables.releases).values(
+                    id=job.id,
+                    job=job.id,
+                    user=job.user,
+                    source=job.spec["source"],
+                    purpose=job.spec["purpose"],
+                    file=job.result["files"][0],
+                    made=stamp(job.asked),
+                    summary=job.result["summary"],
+                )
+            )
+            entry = job.result["entry"]
+            noted(connection, job.user, "released", f"{job.spec['source']}, entry {entry}")
+
+    def _forget_unfinished(self) -> None:
+        """Remove files of releases that were never entered."""
+        known = {row.id for row in self.releases()}
+        for folder in self.settings.releases.iterdir():
+            if folder.name not in known:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def checked_purpose(purpose: str) -> str:
+    """A purpose of at most a few sentences; it is kept in the ledger."""
+    purpose = " ".join(purpose.split())
+    if not purpose:
+        raise WebError(translate("Say what for: the purpose is kept in the ledger."))
+    if len(purpose) > PURPOSE:
+        raise WebError(translate("A purpose has at most %(letters)s characters.", letters=PURPOSE))
+    return purpose
+
+
+def _stem(source: str) -> str:
+    """A file name for a release of a source: letters and digits only."""
+    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in source)
+    return "-".join(part for part in plain.split("-") if part)[:60] or "release"

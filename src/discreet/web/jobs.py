@@ -1,0 +1,365 @@
+"""Jobs: everything that reads a log or a stranger's file, in processes that can be ended.
+
+A job is a row (what to do, for whom, how it went) and a folder (`spec.json` in; `result.json`,
+pictures and released files out). The row survives the server. What was under way when the server
+stopped is marked as failed when it starts again, with what the ledger says was spent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from discreet.language import language, translate
+from discreet.ledger.errors import LedgerError
+from discreet.web import database as tables
+from discreet.web.database import Database, fresh_id
+from discreet.web.settings import MissingError, Settings, WebError
+
+RANKS = {"release": 0, "look": 1, "verify": 1, "try": 2, "measure": 2, "advise": 3}
+"""Kinds of jobs; the lower, the sooner."""
+
+WAITING, EACH = 400, 40
+"""Jobs that may wait, in all and of one user; beyond that nothing more is taken."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as it stands."""
+
+    id: str
+    kind: str
+    log: str | None
+    user: str
+    state: str
+    asked: float
+    ended: float | None
+    spec: dict[str, Any]
+    result: dict[str, Any]
+    problem: str
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more happens."""
+        return self.state not in ("queued", "running")
+
+
+class Jobs:
+    """The queue and those who work it off."""
+
+    def __init__(self, database: Database, settings: Settings, done: Callable[[Job], None]) -> None:
+        self.database, self.settings, self.done = database, settings, done
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._lock = threading.Lock()
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Mark what the last server left undone as failed, and begin to work."""
+        for job in self._in_state("queued", "running"):
+            problem = translate("The server was stopped during this job.")
+            self._end(job, "failed", problem=f"{problem} {self.spent(job)}".strip())
+        for _ in range(self.settings.workers):
+            thread = threading.Thread(target=self._work, daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self) -> None:
+        """End all processes."""
+        self._stopping = True
+        with self._lock:
+            running = list(self._processes.values())
+        for process in running:
+            _kill(process)
+        with self._wake:
+            self._wake.notify_all()
+        for thread in self._threads:
+            thread.join(10)
+
+    def add(
+        self,
+        kind: str,
+        user: str,
+        spec: dict[str, Any],
+        *,
+        log: str | None = None,
+        once: str | None = None,
+    ) -> str:
+        """Queue a job; of jobs with the same `once` only the first is taken, which is returned."""
+        identity = fresh_id()
+        spec = {**spec, "language": language()}
+        with self.database.reading() as connection:
+            if once is not None:
+                known = select(tables.jobs.c.id).where(tables.jobs.c.once == once)
+                if found := connection.execute(known).scalar_one_or_none():
+                    return str(found)
+            queued = select(tables.jobs.c.user).where(tables.jobs.c.state == "queued")
+            users = list(connection.execute(queued).scalars())
+            if len(users) >= WAITING or users.count(user) >= EACH:
+                raise WebError(translate("The server is busy: try again in a minute."))
+        try:
+            with self.database.writing() as connection:
+                connection.execute(
+                    insert(tables.jobs).values(
+                        id=identity,
+                        kind=kind,
+                        log=log,
+                        user=user,
+                        state="queued",
+                        rank=RANKS[kind],
+                        asked=time.time(),
+                        spec=spec,
+                        once=once,
+                    )
+                )
+        except IntegrityError:
+            with self.database.reading() as connection:
+                return str(connection.execute(known).scalar_one())
+        with self._wake:
+            self._wake.notify()
+        return identity
+
+    def get(self, identity: str) -> Job:
+        """One job."""
+        with self.database.reading() as connection:
+            row = connection.execute(
+                select(tables.jobs).where(tables.jobs.c.id == identity)
+            ).one_or_none()
+        if row is None:
+            raise MissingError(translate("There is no such job."))
+        return _job(row)
+
+    def latest(self, kind: str, log: str, **matching: Any) -> Job | None:
+        """The newest job of a kind on a log whose instructions say this."""
+        with self.database.reading() as connection:
+            rows = connection.execute(
+                select(tables.jobs)
+                .where(tables.jobs.c.kind == kind, tables.jobs.c.log == log)
+                .order_by(tables.jobs.c.asked.desc())
+            ).all()
+        found = (_job(row) for row in rows)
+        return next(
+            (job for job in found if all(job.spec.get(k) == v for k, v in matching.items())), None
+        )
+
+    def cancel(self, job: Job) -> None:
+        """End a job; what it has spent stays spent."""
+        with self.database.writing() as connection:
+            changed = connection.execute(
+                update(tables.jobs)
+                .where(tables.jobs.c.id == job.id, tables.jobs.c.state.in_(("queued", "running")))
+                .values(state="cancelled", ended=time.time())
+            ).rowcount
+        with self._lock:
+            process = self._processes.get(job.id)
+        if process is not None:
+            _kill(process)
+        if changed:
+            self._note_spent(job)
+
+    def forget(self, log: str) -> None:
+        """Remove what jobs found in a log."""
+        with self.database.reading() as connection:
+            rows = connection.execute(select(tables.jobs).where(tables.jobs.c.log == log)).all()
+        for row in rows:
+            if row.state in ("queued", "running"):
+                self.cancel(_job(row))
+            shutil.rmtree(self.folder(row.id), ignore_errors=True)
+
+    def folder(self, identity: str) -> Path:
+        """Where a job's files lie."""
+        return self.settings.jobs / identity
+
+    def spent(self, job: Job) -> str:
+        """What the ledger says of a job that did not end well: nothing, or a spend that stays."""
+        if job.kind != "release":
+            return ""
+        entry = self.entry(job)
+        if entry is None:
+            return translate("Nothing was spent.")
+        return translate(
+            "Entry %(entry)s on %(source)s was booked before the noise was drawn and stays spent.",
+            entry=entry,
+            source=job.spec["source"],
+        )
+
+    def entry(self, job: Job) -> int | None:
+        """The entry that a release was booked as: entries name the job they pay for."""
+        from discreet.ledger.ledger import Ledger
+
+        try:
+            with Ledger(self.settings.ledger) as ledger:
+                rows = ledger.history(job.spec["source"])
+        except LedgerError:
+            return None
+        mark = job_mark(job.id)
+        booked = (row["number"] for row in rows if mark in str(row.get("purpose")))
+        return next(booked, None)
+
+    def _note_spent(self, job: Job) -> None:
+        with self.database.writing() as connection:
+            connection.execute(
+                update(tables.jobs)
+                .where(tables.jobs.c.id == job.id)
+                .values(problem=self.spent(job))
+            )
+
+    def _in_state(self, *states: str) -> list[Job]:
+        with self.database.reading() as connection:
+            rows = connection.execute(
+                select(tables.jobs).where(tables.jobs.c.state.in_(states))
+            ).all()
+        return [_job(row) for row in rows]
+
+    def _work(self) -> None:
+        while not self._stopping:
+            job = self._next()
+            if job is None:
+                with self._wake:
+                    self._wake.wait(1.0)
+                continue
+            try:
+                self._run(job)
+            except Exception as error:
+                self._end(job, "failed", problem=f"{type(error).__name__}: {error}")
+
+    def _next(self) -> Job | None:
+        """Take the next job that waits."""
+        waiting = (
+            select(tables.jobs)
+            .where(tables.jobs.c.state == "queued")
+            .order_by(tables.jobs.c.rank, tables.jobs.c.asked)
+            .limit(1)
+        )
+        with self.database.reading() as connection:
+            if connection.execute(waiting).first() is None:
+                return None
+        with self.database.writing() as connection:
+            row = connection.execute(waiting.with_for_update(skip_locked=True)).one_or_none()
+            if row is None:
+                return None
+            connection.execute(
+                update(tables.jobs).where(tables.jobs.c.id == row.id).values(state="running")
+            )
+        return _job(row)
+
+    def _run(self, job: Job) -> None:
+        """Let a process do it, and note how it went."""
+        folder = self.folder(job.id)
+        folder.mkdir(mode=0o700)
+        spec = {
+            **job.spec,
+            "kind": job.kind,
+            "job": job.id,
+            "user": job.user,
+            "memory": self.settings.memory,
+            "unpacked": self.settings.unpacked,
+        }
+        (folder / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
+        with (folder / "output.txt").open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "discreet.web.work", str(folder)],
+                stdin=subprocess.PIPE,  # closes when the server ends, however that happens
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env=_environment(self.settings, job.spec["language"]),
+            )
+        with self._lock:
+            self._processes[job.id] = process
+        try:
+            if self.get(job.id).state == "cancelled" or self._stopping:
+                _kill(process)
+            try:
+                process.wait(self.settings.seconds)
+                problem = ""
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                problem = translate(
+                    "It took longer than %(minutes)s minutes and was ended.",
+                    minutes=f"{self.settings.seconds / 60:.0f}",
+                )
+        finally:
+            with self._lock:
+                del self._processes[job.id]
+            if process.stdin is not None:
+                process.stdin.close()
+        self._finish(job, folder, problem)
+
+    def _finish(self, job: Job, folder: Path, problem: str) -> None:
+        found: dict[str, Any] = {}
+        with suppress(OSError, ValueError):
+            found = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        problem = problem or found.pop("problem", "")
+        if found and not problem:
+            self._end(job, "done", result=found)
+            return
+        if not problem:
+            problem = translate("The job ended early: it may have needed more memory than allowed.")
+        self._end(job, "failed", problem=f"{problem} {self.spent(job)}".strip(), result=found)
+
+    def _end(
+        self, job: Job, state: str, *, problem: str = "", result: dict[str, Any] | None = None
+    ) -> None:
+        with self.database.writing() as connection:
+            changed = connection.execute(
+                update(tables.jobs)
+                .where(tables.jobs.c.id == job.id, tables.jobs.c.state.in_(("queued", "running")))
+                .values(state=state, problem=problem, result=result, ended=time.time())
+            ).rowcount
+        if changed:
+            self.done(self.get(job.id))
+
+
+def job_mark(identity: str) -> str:
+    """How an entry of the ledger names the job that it pays for."""
+    return f"[web {identity[:12]}]"
+
+
+def _job(row: Row[Any]) -> Job:
+    return Job(
+        row.id,
+        row.kind,
+        row.log,
+        row.user,
+        row.state,
+        row.asked,
+        row.ended,
+        row.spec,
+        row.result or {},
+        row.problem or "",
+    )
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _environment(settings: Settings, spoken: str) -> dict[str, str]:
+    """What a job is told of the world."""
+    few = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2"}
+    return {
+        **os.environ,
+        **few,
+        "DISCREET_LANGUAGE": spoken,
+        "DISCREET_LEDGER": settings.ledger.url,
+        "DISCREET_LEDGER_KEY": str(settings.ledger.key),
+        "TMPDIR": str(settings.jobs),
+    }

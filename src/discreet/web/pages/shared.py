@@ -1,0 +1,365 @@
+"""Pages for both roles: coming in, budgets, releases, requests, certificates, trust."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import zipfile
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from starlette.datastructures import UploadFile
+
+from discreet.drawing.pages import render_page
+from discreet.errors import DiscreetError
+from discreet.language import LanguageError, language, translate
+from discreet.mechanisms.registry import mechanism_class, mechanism_names
+from discreet.web import choosing
+from discreet.web.asked import ask_for, bring_certificate
+from discreet.web.audited import audits_of
+from discreet.web.guard import LANGUAGE, SESSION, STILL, cookie_options
+from discreet.web.house import House
+from discreet.web.pages.common import (
+    Anybody,
+    Form,
+    Inside,
+    Steward,
+    download,
+    page,
+    picture,
+    text,
+    to,
+)
+from discreet.web.people import Person, SignInError
+from discreet.web.seeing import hidden, own_job, released, releases_of, requests_of
+from discreet.web.settings import MissingError
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/enter")
+def enter(request: Request, house: Inside, key: str = "") -> Response:
+    """Open the server by its link."""
+    if house.settings.team:
+        return to("/sign-in")
+    try:
+        session = house.people.enter(key, local_name())
+    except SignInError as error:
+        return page(request, "enter.html", 403, problem=str(error))
+    answer = to("/")
+    answer.set_cookie(SESSION, session, **cookie_options(house.settings))
+    return answer
+
+
+def local_name() -> str:
+    """Who sits at this computer."""
+    from discreet.ledger.entering import user_name
+
+    return user_name()
+
+
+@router.get("/sign-in")
+def sign_in_page(request: Request) -> Response:
+    """Name and password."""
+    return page(request, "enter.html", problem="")
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request, house: Inside) -> Response:
+    """Come in; a foreign site cannot send this form, since the guard looks where it is from."""
+    from anyio.to_thread import run_sync
+
+    form = await request.form(max_files=0, max_fields=10)
+    name, password = text(form, "name", 200), str(form.get("password", ""))
+    address = request.client.host if request.client else ""
+    try:
+        session = await run_sync(house.people.sign_in, name, password, address)
+    except SignInError as error:
+        return page(request, "enter.html", 403, problem=str(error))
+    answer = to("/")
+    answer.set_cookie(SESSION, session, **cookie_options(house.settings))
+    return answer
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, house: Inside, person: Anybody, form: Form) -> Response:
+    """End the session."""
+    house.people.sign_out(request.cookies.get(SESSION, ""), person.name)
+    answer = to("/sign-in")
+    answer.delete_cookie(SESSION)
+    return answer
+
+
+@router.get("/language/{named}")
+def speak(request: Request, house: Inside, named: str, back: str = "/") -> Response:
+    """Speak another language from now on."""
+    try:
+        spoken = language(named)
+    except LanguageError:
+        raise MissingError(named) from None
+    safe = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
+    answer = to(safe)
+    answer.set_cookie(LANGUAGE, spoken, max_age=31536000, **cookie_options(house.settings))
+    return answer
+
+
+@router.get("/jobs/{identity}/status")
+def status(request: Request, house: Inside, person: Anybody, identity: str) -> Response:
+    """How a job goes; the page is loaded anew when it is over."""
+    job = own_job(house, person, identity)
+    answer = page(request, "status.html", job=job)
+    if job.over:
+        answer.headers["hx-refresh"] = "true"
+    return answer
+
+
+@router.post("/jobs/{identity}/cancel")
+def cancel(request: Request, house: Inside, person: Anybody, form: Form, identity: str) -> Response:
+    """End a job."""
+    job = own_job(house, person, identity)
+    house.jobs.cancel(job)
+    house.database.note(person.name, "cancelled", f"{job.kind}, job {job.id}")
+    back = text(form, "back")
+    return to(back if back.startswith("/") and not back.startswith("//") else "/")
+
+
+@router.get("/budgets")
+def budgets(request: Request, house: Inside, person: Anybody, source: str = "") -> Response:
+    """What is left, and how it was spent."""
+    told = house.budgets_for(person)
+    known = told.all()
+    shown = source if source in [one.source for one in known] else ""
+    rows = told.history(shown) if shown else []
+    if person.role != "steward":
+        rows = [hidden(row, person) for row in rows]
+    return page(request, "budgets.html", budgets=known, source=shown, rows=rows)
+
+
+@router.get("/budgets/plot")
+def budget_plot(house: Inside, person: Anybody, source: str) -> Response:
+    """The curve of a budget."""
+    drawn = house.budgets_for(person).plot(source)
+    return Response(drawn, media_type="image/svg+xml", headers={"content-security-policy": STILL})
+
+
+@router.get("/releases")
+def releases(request: Request, house: Inside, person: Anybody) -> Response:
+    """Everything released; analysts see what they asked for."""
+    return page(request, "releases.html", releases=releases_of(house, person))
+
+
+@router.get("/releases/{identity}")
+def show_release(request: Request, house: Inside, person: Anybody, identity: str) -> Response:
+    """A release: under way for its steward, or done."""
+    job = None
+    if person.role == "steward":
+        job = house.jobs.get(identity)
+        if house.release_of(identity=identity) is None:
+            if job.kind != "release":
+                raise MissingError(translate("There is no such release."))
+            return page(request, "releasing.html", job=job)
+    row = released(house, person, identity)
+    here = job is not None and house.jobs.folder(job.id).is_dir()
+    report = house.report(job) if job is not None else None
+    return page(request, "release.html", release=row, job=job, raw=here, report=report)
+
+
+@router.get("/releases/{identity}/bundle")
+def bundle(house: Inside, person: Anybody, identity: str) -> Response:
+    """The released files in one archive."""
+    row = released(house, person, identity)
+    folder = house.settings.releases / row.id
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in row.summary["files"]:
+            archive.write(folder / name, name)
+    house.database.note(person.name, "took away", f"{row.source}, release {row.id}")
+    name = row.file.partition(".")[0]
+    return Response(
+        stream.getvalue(),
+        media_type="application/zip",
+        headers={"content-disposition": f'attachment; filename="{name}.zip"'},
+    )
+
+
+@router.get("/releases/{identity}/files/{name}")
+def release_file(house: Inside, person: Anybody, identity: str, name: str) -> Response:
+    """One of the files; the officer's page and the picture are shown, all else is kept."""
+    row = released(house, person, identity)
+    if name not in row.summary["files"]:
+        raise MissingError(translate("There is no such file."))
+    path = house.settings.releases / row.id / name
+    if name.endswith(".certificate.html"):
+        return HTMLResponse(
+            path.read_text(encoding="utf-8"), headers={"content-security-policy": STILL}
+        )
+    if name == "picture.svg":
+        return picture(path)
+    return download(path, name)
+
+
+@router.post("/releases/{identity}/report")
+def measure(house: Inside, person: Steward, form: Form, identity: str) -> Response:
+    """Find out what a release is worth."""
+    job = house.jobs.get(released(house, person, identity).job)
+    if not house.jobs.folder(job.id).is_dir():
+        raise MissingError(translate("This log is not here any more: bring it again."))
+    house.measure(job, person.name)
+    return to(f"/releases/{identity}")
+
+
+@router.get("/releases/{identity}/report")
+def report(house: Inside, person: Steward, identity: str) -> Response:
+    """The steward's own report, apart and marked."""
+    row = released(house, person, identity)
+    job = house.report(house.jobs.get(identity))
+    if job is None or job.state != "done":
+        raise MissingError(translate("The report is gone: it is removed when the server stops."))
+    folder, found = house.jobs.folder(job.id), job.result
+    drawn = {name: (folder / name).read_text(encoding="utf-8") for name in found["pictures"]}
+    made = render_page("discreet.web", "report.html", release=row, report=found, drawn=drawn)
+    name = f"PRIVATE-report-{row.file.partition('.')[0]}.html"
+    return Response(
+        made,
+        media_type="application/octet-stream",
+        headers={"content-disposition": f'attachment; filename="{name}"'},
+    )
+
+
+@router.get("/sources")
+def sources(request: Request, house: Inside, person: Anybody) -> Response:
+    """What analysts may ask for."""
+    return _sources(request, house, person)
+
+
+def _sources(request: Request, house: House, person: Person, problem: str = "") -> Response:
+    standing = {one.source: one for one in house.budgets_for(person).all()}
+    shown = [
+        {
+            "id": one.id,
+            "source": one.source,
+            "about": one.about,
+            "at_once": one.at_once,
+            "standing": standing[one.source],
+            "what": choosing.words(one.choice["what"])[0],
+            "mechanism": one.choice["mechanism"],
+            "has_delta": "delta" in choosing.declared_by(one.choice["mechanism"]),
+        }
+        for one in house.asking.offers()
+        if one.source in standing
+    ]
+    levels = [(one, choosing.level_words(one)) for one in choosing.LEVELS]
+    status = 422 if problem else 200
+    return page(request, "sources.html", status, offers=shown, levels=levels, problem=problem)
+
+
+@router.post("/requests")
+def ask(request: Request, house: Inside, person: Anybody, form: Form) -> Response:
+    """Ask for a release."""
+    try:
+        ask_for(
+            house,
+            person,
+            text(form, "offer", 64),
+            text(form, "epsilon"),
+            text(form, "delta") or "0",
+            text(form, "purpose"),
+        )
+    except DiscreetError as error:
+        return _sources(request, house, person, str(error))
+    return to("/requests")
+
+
+@router.get("/requests")
+def requests(request: Request, house: Inside, person: Anybody) -> Response:
+    """What was asked for, and how it stands."""
+    shown = requests_of(house, person)
+    offers = house.asking.offers() if person.role == "steward" else []
+    return page(
+        request, "requests.html", requests=shown, offers=offers, rhythm=house.settings.rhythm
+    )
+
+
+@router.get("/verify")
+def verify_page(request: Request, house: Inside, person: Anybody, job: str = "") -> Response:
+    """Check a certificate."""
+    found = own_job(house, person, job) if job else None
+    return page(request, "verify.html", job=found)
+
+
+@router.post("/verify")
+def verify(house: Inside, person: Anybody, form: Form) -> Response:
+    """Bring a file and its certificate, or a certificate alone."""
+    sent = [one for one in form.getlist("files") if isinstance(one, UploadFile) and one.filename]
+    files = [(one.filename or "", one.file) for one in sent]
+    return to(f"/verify?job={bring_certificate(house, person, files)}")
+
+
+@router.get("/verify/{identity}/page")
+def verified_page(house: Inside, person: Anybody, identity: str) -> Response:
+    """The officer's page of what was checked."""
+    job = own_job(house, person, identity)
+    path = house.jobs.folder(job.id) / "certificate.html"
+    if job.kind != "verify" or not path.is_file():
+        raise MissingError(translate("There is no such page."))
+    return HTMLResponse(
+        path.read_text(encoding="utf-8"), headers={"content-security-policy": STILL}
+    )
+
+
+@router.get("/trust")
+def trust(request: Request, person: Anybody, mechanism: str = "") -> Response:
+    """Why this is to be trusted, and what is not protected."""
+    names = mechanism_names()
+    name = mechanism if mechanism in names else choosing.SHARED["variants"].recommended
+    owner = mechanism_class(name)
+    try:
+        promise = owner().guarantee()
+        words = promise.explain().splitlines()
+    except ValueError:
+        words = []
+    return page(
+        request,
+        "trust.html",
+        names=names,
+        name=name,
+        summary=owner.summary,
+        paper=owner.paper,
+        proof=(inspect.getdoc(owner) or "").split("\n\n"),
+        words=words,
+        audits=audits_of(name),
+    )
+
+
+@router.get("/account")
+def account(request: Request, house: Inside, person: Anybody) -> Response:
+    """One's own tokens and password."""
+    tokens = house.people.tokens_of(person)
+    return page(request, "account.html", tokens=tokens, fresh="", problem="")
+
+
+@router.post("/account/tokens")
+def token(request: Request, house: Inside, person: Anybody, form: Form) -> Response:
+    """A token for programs, shown once; or one less."""
+    if text(form, "drop"):
+        house.people.drop_token(person, text(form, "drop"))
+        return to("/account")
+    fresh = house.people.fresh_token(person, text(form, "name", 100) or "token")
+    tokens = house.people.tokens_of(person)
+    return page(request, "account.html", tokens=tokens, fresh=fresh, problem="")
+
+
+@router.post("/account/password")
+def password(request: Request, house: Inside, person: Anybody, form: Form) -> Response:
+    """Another password."""
+    address = request.client.host if request.client else ""
+    try:
+        session = house.people.change_password(
+            person, str(form.get("before", "")), str(form.get("fresh", "")), address
+        )
+    except DiscreetError as error:
+        tokens = house.people.tokens_of(person)
+        return page(request, "account.html", 422, tokens=tokens, fresh="", problem=str(error))
+    answer = to("/account")
+    answer.set_cookie(SESSION, session, **cookie_options(house.settings))
+    return answer

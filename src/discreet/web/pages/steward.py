@@ -1,0 +1,437 @@
+"""The steward's way: bring a log, look, choose, try, confirm, take away."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from sqlalchemy import select
+from starlette.datastructures import FormData, UploadFile
+
+from discreet.errors import DiscreetError
+from discreet.language import translate
+from discreet.log.mapping import load_mapping
+from discreet.web import choosing
+from discreet.web.asked import approve
+from discreet.web.database import trail
+from discreet.web.jobs import Job
+from discreet.web.logs import READING, Log
+from discreet.web.pages.common import (
+    Anybody,
+    Form,
+    Inside,
+    Steward,
+    download,
+    page,
+    picture,
+    text,
+    to,
+)
+from discreet.web.settings import MissingError, WebError
+from discreet.web.work.pictures import DEPTHS
+
+router = APIRouter(include_in_schema=False)
+
+ROLES = ("case", "activity", "timestamp", "lifecycle", "individual")
+CHOICES = {
+    "classifier": ("activity", "activity+lifecycle"),
+    "order": ("time", "file"),
+    "duplicates": ("error", "merge"),
+    "decimal": (".", ","),
+}
+TRAIL = 500
+
+
+@router.get("/")
+def home(request: Request, house: Inside, person: Anybody) -> Response:
+    """Bring a log, or go on with one; analysts begin with what is offered."""
+    if person.role != "steward":
+        return to("/sources")
+    return page(
+        request,
+        "home.html",
+        logs=house.logs.all(),
+        folder=house.logs.in_folder(),
+        budgets=house.budgets.all(),
+        upload=house.settings.upload >> 20,
+    )
+
+
+@router.post("/logs")
+def bring(house: Inside, person: Steward, form: Form) -> Response:
+    """A log by upload."""
+    sent = form.get("log")
+    if not isinstance(sent, UploadFile) or not sent.filename:
+        raise WebError(translate("Choose a file first."))
+    log = house.logs.upload(person.name, sent.filename, sent.file)
+    return to(f"/logs/{log.id}/columns")
+
+
+@router.post("/logs/chosen")
+def choose_file(house: Inside, person: Steward, form: Form) -> Response:
+    """A log of the server's folder."""
+    log = house.logs.choose(person.name, text(form, "name"))
+    return to(f"/logs/{log.id}/columns")
+
+
+@router.get("/logs/{identity}/columns")
+def columns(request: Request, house: Inside, person: Steward, identity: str) -> Response:
+    """Which column is what."""
+    log = house.logs.get(identity)
+    job = house.look(log, person.name)
+    return page(
+        request,
+        "columns.html",
+        log=log,
+        job=job,
+        roles=ROLES,
+        others=[name for name in READING if name not in ROLES],
+        choices=CHOICES,
+    )
+
+
+@router.post("/logs/{identity}/columns")
+def set_columns(house: Inside, person: Steward, form: Form, identity: str) -> Response:
+    """Read it another way."""
+    log = house.logs.get(identity)
+    house.logs.set_reading(log, _reading(house.settings.uploads, form))
+    if text(form, "again"):
+        house.look_again(house.logs.get(identity), person.name)
+    return to(f"/logs/{identity}/columns")
+
+
+def _reading(folder: Any, form: FormData) -> dict[str, Any]:
+    """Options of reading, from a saved mapping or from the fields."""
+    sent = form.get("mapping")
+    if isinstance(sent, UploadFile) and sent.filename:
+        path = folder / f"{secrets.token_hex(8)}.toml"
+        try:
+            path.write_bytes(sent.file.read(1 << 16))
+            return load_mapping(path)
+        finally:
+            path.unlink(missing_ok=True)
+    found: dict[str, Any] = {name: text(form, name) for name in READING if text(form, name)}
+    if "drop_incomplete" in found:
+        found["drop_incomplete"] = True
+    return found
+
+
+@router.get("/logs/{identity}/mapping.toml")
+def mapping(house: Inside, person: Steward, identity: str) -> Response:
+    """How the log is read, to be used for the next one."""
+    log = house.logs.get(identity)
+    job = _done(house.look(log, person.name))
+    return download(house.jobs.folder(job.id) / "mapping.toml", "mapping.toml")
+
+
+@router.get("/logs/{identity}/look")
+def look(
+    request: Request, house: Inside, person: Steward, identity: str, depth: int = 3
+) -> Response:
+    """What is in it."""
+    log = house.logs.get(identity)
+    job = house.look(log, person.name)
+    shown = min(max(depth, 1), DEPTHS)
+    template = "map.html" if "hx-request" in request.headers else "look.html"
+    return page(request, template, log=log, job=job, depth=shown, depths=DEPTHS)
+
+
+@router.get("/logs/{identity}/choose")
+def choose(
+    request: Request,
+    house: Inside,
+    person: Steward,
+    identity: str,
+    what: str = "",
+    mechanism: str = "",
+) -> Response:
+    """What to share, and how much protection."""
+    return _choosing(request, house, house.logs.get(identity), what, mechanism, person.name)
+
+
+def _choosing(
+    request: Request,
+    house: Inside,
+    log: Log,
+    what: str,
+    mechanism: str,
+    user: str,
+    problem: str = "",
+    form: FormData | None = None,
+) -> Response:
+    kept = log.choice.get("what", "variants")
+    shared = what if what in choosing.SHARED else kept
+    names = choosing.offered(shared)
+    if mechanism not in names:
+        same = shared == kept and log.choice.get("mechanism") in names
+        mechanism = log.choice["mechanism"] if same else names[0]
+    values = (
+        dict(log.choice.get("parameters", {})) if mechanism == log.choice.get("mechanism") else {}
+    )
+    if form is not None:
+        values |= {key.removeprefix("p."): form[key] for key in form if key.startswith("p.")}
+    advice = house.jobs.latest("advise", log.id, reading=log.reading)
+    return page(
+        request,
+        "choose.html",
+        422 if problem else 200,
+        log=log,
+        look=house.look(log, user),
+        what=shared,
+        shared={name: choosing.words(name) for name in choosing.SHARED},
+        mechanism=mechanism,
+        mechanisms=names,
+        reason=choosing.reason(names[0]),
+        suffixes=choosing.SHARED[shared].suffixes,
+        levels=[(one, choosing.level_words(one)) for one in choosing.LEVELS],
+        expert=choosing.expert(mechanism),
+        has_delta="delta" in choosing.declared_by(mechanism),
+        values=values,
+        advice=advice,
+        problem=problem,
+    )
+
+
+@router.post("/logs/{identity}/choose")
+def set_choice(
+    request: Request, house: Inside, person: Steward, form: Form, identity: str
+) -> Response:
+    """Keep the choice, or say what is wrong with it."""
+    log = house.logs.get(identity)
+    what, mechanism = text(form, "what"), text(form, "mechanism")
+    given: dict[str, Any] = {
+        key.removeprefix("p."): value for key, value in form.items() if key.startswith("p.")
+    }
+    level = text(form, "level")
+    if level and level != "own":
+        given["epsilon"] = level
+    if given.get("zone") == "":  # hours are those of the zone in which times are read
+        given["zone"] = log.reading.get("timezone", "")
+    try:
+        choice = choosing.chosen(
+            {
+                "what": what,
+                "mechanism": mechanism,
+                "suffix": text(form, "suffix"),
+                "parameters": given,
+            }
+        )
+    except DiscreetError as error:
+        return _choosing(request, house, log, what, mechanism, person.name, str(error), form)
+    house.logs.set_choice(log, choice)
+    return to(f"/logs/{identity}/try")
+
+
+@router.post("/logs/{identity}/advise")
+def advise(house: Inside, person: Steward, form: Form, identity: str) -> Response:
+    """Begin the sweep over budgets."""
+    log = house.logs.get(identity)
+    if not log.choice:
+        house.logs.set_choice(log, choosing.chosen({"parameters": {"epsilon": 1.0}}))
+    house.advise(house.logs.get(identity), person.name)
+    return to(f"/logs/{identity}/choose#advice")
+
+
+@router.get("/logs/{identity}/try")
+def trying(request: Request, house: Inside, person: Steward, identity: str) -> Response:
+    """Before and after, to see."""
+    log = house.logs.get(identity)
+    if not log.choice:
+        return to(f"/logs/{identity}/choose")
+    job = house.jobs.latest("try", log.id, reading=log.reading, choice=log.choice)
+    return page(request, "try.html", log=log, job=job)
+
+
+@router.post("/logs/{identity}/try")
+def attempt(house: Inside, person: Steward, form: Form, identity: str) -> Response:
+    """Draw once, for the steward's eyes."""
+    house.attempt(house.logs.get(identity), person.name)
+    return to(f"/logs/{identity}/try")
+
+
+@router.get("/logs/{identity}/confirm")
+def confirm(
+    request: Request, house: Inside, person: Steward, identity: str, source: str = ""
+) -> Response:
+    """What it costs and what is left afterwards."""
+    return _confirming(request, house, house.logs.get(identity), source)
+
+
+def _confirming(
+    request: Request, house: Inside, log: Log, source: str, problem: str = "", purpose: str = ""
+) -> Response:
+    if not log.choice:
+        return to(f"/logs/{log.id}/choose")
+    built = choosing.build(log.choice)
+    known = house.budgets.all()
+    source = source if source in [one.source for one in known] else ""
+    before = after = None
+    refused = ""
+    if source:
+        try:
+            before, after = house.budgets.after(source, built)
+        except DiscreetError as error:
+            refused = str(error)
+    promise = built.guarantee()
+    return page(
+        request,
+        "confirm.html",
+        422 if problem else 200,
+        log=log,
+        sources=known,
+        source=source,
+        before=before,
+        after=after,
+        refused=refused,
+        promise=promise,
+        paragraphs=promise.explain().splitlines(),
+        costs=[("· " * depth + part.name, part.cost, part.rule) for depth, part in promise.steps()],
+        once=secrets.token_hex(16),
+        problem=problem,
+        purpose=purpose,
+        offers={one.source: one for one in house.asking.offers()},
+    )
+
+
+@router.post("/logs/{identity}/budget")
+def open_budget(
+    request: Request, house: Inside, person: Steward, form: Form, identity: str
+) -> Response:
+    """Set a budget on the way."""
+    source = text(form, "source", 200)
+    try:
+        house.budgets.set(person.name, source, {key: text(form, key) for key in form})
+    except DiscreetError as error:
+        return _confirming(request, house, house.logs.get(identity), "", str(error))
+    house.database.note(person.name, "set a budget", source)
+    return to(f"/logs/{identity}/confirm?source={_quoted(source)}")
+
+
+@router.post("/logs/{identity}/release")
+def release(
+    request: Request, house: Inside, person: Steward, form: Form, identity: str
+) -> Response:
+    """Spend, once, and draw."""
+    log = house.logs.get(identity)
+    source, once = text(form, "source", 200), text(form, "once", 64)
+    if not once:
+        raise WebError(translate("This form is too old: go back, reload the page and try again."))
+    try:
+        job = house.release(
+            log,
+            log.choice,
+            user=person.name,
+            source=source,
+            purpose=text(form, "purpose"),
+            once=f"{person.id} {once}",
+        )
+    except DiscreetError as error:
+        return _confirming(request, house, log, source, str(error), text(form, "purpose"))
+    return to(f"/releases/{job}")
+
+
+@router.post("/logs/{identity}/offer")
+def offer(request: Request, house: Inside, person: Steward, form: Form, identity: str) -> Response:
+    """Let analysts ask for it."""
+    log = house.logs.get(identity)
+    source = text(form, "source", 200)
+    house.budgets.of(source)
+    try:
+        at_once = float(text(form, "at_once").replace(",", ".") or 0)
+    except ValueError:
+        raise WebError(translate("What may be spent without asking is a number.")) from None
+    house.asking.offer(person.name, source, log, text(form, "about"), at_once)
+    return to("/requests")
+
+
+@router.post("/offers/{identity}/withdraw")
+def withdraw(house: Inside, person: Steward, form: Form, identity: str) -> Response:
+    """Offer it no more."""
+    house.asking.withdraw(person.name, identity)
+    return to("/requests")
+
+
+@router.post("/logs/{identity}/remove")
+def remove(house: Inside, person: Steward, form: Form, identity: str) -> Response:
+    """Remove a log with all that was found in it."""
+    house.forget(house.logs.get(identity), person.name)
+    return to("/")
+
+
+@router.get("/jobs/{identity}/picture/{name}")
+def job_picture(house: Inside, person: Steward, identity: str, name: str) -> Response:
+    """A picture that a job drew; only names that it lists are looked for."""
+    job = house.jobs.get(identity)
+    found = job.result
+    listed = {
+        *found.get("maps", ()),
+        *(one if isinstance(one, str) else one["file"] for one in found.get("plots", ())),
+        *found.get("pictures", ()),
+    }
+    path = house.jobs.folder(job.id) / name
+    if name not in listed or not path.is_file():
+        raise MissingError(translate("There is no such picture."))
+    return picture(path)
+
+
+@router.post("/requests/{identity}/decide")
+def decide(house: Inside, person: Steward, form: Form, identity: str) -> Response:
+    """Approve or refuse what an analyst asks for."""
+    if text(form, "decision") == "approve":
+        approve(house, person, identity, text(form, "answer"))
+    else:
+        house.asking.decide(person.name, identity, approved=False, answer=text(form, "answer"))
+    return to("/requests")
+
+
+@router.get("/people")
+def people(request: Request, house: Inside, person: Steward) -> Response:
+    """Who may come in."""
+    return page(request, "people.html", everybody=house.people.everybody(), problem="")
+
+
+@router.post("/people")
+def let_in(request: Request, house: Inside, person: Steward, form: Form) -> Response:
+    """Let somebody in, or no more."""
+    try:
+        if text(form, "remove"):
+            house.people.remove(person, text(form, "remove"))
+        else:
+            house.people.add(
+                person.name, text(form, "name"), text(form, "role"), str(form.get("password", ""))
+            )
+    except DiscreetError as error:
+        everybody = house.people.everybody()
+        return page(request, "people.html", 422, everybody=everybody, problem=str(error))
+    return to("/people")
+
+
+@router.get("/trail")
+def show_trail(request: Request, house: Inside, person: Steward) -> Response:
+    """Who did what."""
+    with house.database.reading() as connection:
+        rows = connection.execute(select(trail).order_by(trail.c.number.desc()).limit(TRAIL)).all()
+    return page(request, "trail.html", rows=rows, most=TRAIL)
+
+
+@router.post("/budgets")
+def set_budget(house: Inside, person: Steward, form: Form) -> Response:
+    """Set what a source may spend in all."""
+    source = text(form, "source", 200)
+    house.budgets.set(person.name, source, {key: text(form, key) for key in form})
+    house.database.note(person.name, "set a budget", source)
+    return to(f"/budgets?source={_quoted(source)}")
+
+
+def _done(job: Job) -> Job:
+    if job.state != "done":
+        raise WebError(translate("The log was not read yet."))
+    return job
+
+
+def _quoted(source: str) -> str:
+    from urllib.parse import quote
+
+    return quote(source, safe="")

@@ -1,0 +1,76 @@
+"""What somebody may see: stewards everything, analysts what is public, released or their own."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Row
+
+from discreet.language import translate
+from discreet.web.house import House
+from discreet.web.jobs import Job
+from discreet.web.people import Person
+from discreet.web.settings import MissingError
+
+
+def own_job(house: House, person: Person, identity: str) -> Job:
+    """A job that somebody may see: analysts only what they bring themselves."""
+    job = house.jobs.get(identity)
+    if person.role != "steward" and (job.kind != "verify" or job.user != person.name):
+        raise MissingError(translate("There is no such job."))
+    return job
+
+
+def hidden(row: dict[str, Any], person: Person) -> dict[str, Any]:
+    """An entry without what others said they do."""
+    return row if row["user"] == person.name else {**row, "user": "", "purpose": ""}
+
+
+def releases_of(house: House, person: Person) -> list[Row[Any]]:
+    """The releases that somebody may see: analysts what they asked for, when its time has come."""
+    if person.role == "steward":
+        return house.releases()
+    return [row for row in house.releases(person.name) if _seen(house, row.job)]
+
+
+def _seen(house: House, job: str) -> bool:
+    return any(
+        one.job == job and house.asking.seen(one, house.jobs.get(job)) == "done"
+        for one in house.asking.all()
+    )
+
+
+def released(house: House, person: Person, identity: str) -> Row[Any]:
+    """A release that somebody may see."""
+    row = house.release_of(identity=identity)
+    allowed = row is not None and (
+        person.role == "steward" or (row.user == person.name and _seen(house, row.job))
+    )
+    if row is None or not allowed:
+        raise MissingError(translate("There is no such release."))
+    return row
+
+
+def requests_of(house: House, person: Person) -> list[dict[str, Any]]:
+    """The requests that somebody may see: stewards all of them."""
+    own = None if person.role == "steward" else person.name
+    return [request_facts(house, one) for one in house.asking.all(own)]
+
+
+def request_facts(house: House, row: Row[Any]) -> dict[str, Any]:
+    """A request for whoever asked: no time and no text of the work on raw data."""
+    job = house.jobs.get(row.job) if row.job else None
+    state = house.asking.seen(row, job)
+    return {
+        "id": row.id,
+        "source": row.source,
+        "user": row.user,
+        "asked": datetime.fromtimestamp(row.asked, UTC).strftime("%Y-%m-%d %H:%M"),
+        "purpose": row.purpose,
+        "epsilon": row.epsilon,
+        "delta": row.delta,
+        "state": state,
+        "answer": row.answer,
+        "release": row.job if state == "done" else None,
+    }

@@ -1,0 +1,30 @@
+"""The sweep of `advise`: what each budget would leave of the log. For its steward only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from discreet.advice.advising import advise as look
+from discreet.advice.page import budget_table, plots, trial_table
+from discreet.web.work.reading import read
+
+
+def advise(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Try budgets for about as long as was asked for."""
+    given = spec["choice"]["parameters"]
+    bound = given.get("cases_per_individual")
+    advice = look(
+        read(spec),
+        delta=given.get("delta", 1e-6),
+        parameters={} if bound is None else {"cases_per_individual": bound},
+        names=("travas",),
+        seconds=spec["seconds"],
+        repetitions=3,
+    )
+    drawn = []
+    for number, (name, meaning, picture) in enumerate(plots(advice)):
+        file = f"advice-{number}.svg"
+        (folder / file).write_text(picture, encoding="utf-8")
+        drawn.append({"file": file, "name": name, "meaning": meaning})
+    return {"plots": drawn, "budgets": budget_table(advice), "trials": trial_table(advice)}

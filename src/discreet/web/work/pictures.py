@@ -1,0 +1,72 @@
+"""Pictures of logs: maps at several depths, lengths, durations, activity over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from discreet.drawing.follows import draw_follows
+from discreet.drawing.plots import Curve, line_plot
+from discreet.drawing.svg import SERIES
+from discreet.language import translate
+from discreet.log.events import EventLog
+from discreet.log.follows import Follows
+from discreet.log.instants import DAY, SECOND, microseconds
+from discreet.log.variants import Variants
+
+DEPTHS = 5
+"""Steps of the slider of a map."""
+
+WEEKS = 150
+"""Points of a curve over time."""
+
+
+def write_maps(variants: Variants, folder: Path, name: str = "map") -> list[str]:
+    """A map for each step of the slider: from the most frequent activities to all of them."""
+    found = []
+    for depth in range(1, DEPTHS + 1):
+        file = f"{name}-{depth}.svg"
+        kept = round(len(variants.activities) * depth / DEPTHS) or 1
+        shown = most_frequent(variants, kept)
+        (folder / file).write_text(draw_follows(Follows.of_variants(shown)), encoding="utf-8")
+        found.append(file)
+    return found
+
+
+def most_frequent(variants: Variants, many: int) -> Variants:
+    """Only events of the most frequent activities: what lies between them is passed over."""
+    weights = np.repeat(variants.counts, variants.lengths)
+    often = np.bincount(variants.codes, weights=weights, minlength=len(variants.activities))
+    chosen = np.zeros(len(often), dtype=bool)
+    chosen[np.argsort(-often, kind="stable")[:many]] = True
+    sums = np.concatenate([[0], np.cumsum(chosen[variants.codes])])
+    kept = Variants(
+        variants.activities,
+        variants.codes[chosen[variants.codes]],
+        sums[variants.offsets],
+        variants.counts,
+    )
+    return kept.take(np.flatnonzero(kept.lengths)).trimmed()
+
+
+def over_time_plot(logs: Mapping[str, EventLog]) -> str:
+    """How many cases begin in each stretch of time, as SVG."""
+    starts = {name: microseconds(log)[log.offsets[:-1]] for name, log in logs.items() if log.cases}
+    first = min(int(times.min()) for times in starts.values())
+    last = max(int(times.max()) for times in starts.values())
+    days = max(1, round((last - first) / DAY / WEEKS))
+    edges = np.arange(first, last + days * DAY + 1, days * DAY)
+    curves = [
+        Curve(name, edges[:-1] / SECOND, np.histogram(times, edges)[0].astype(np.float64), colour)
+        for (name, times), colour in zip(starts.items(), SERIES, strict=False)
+    ]
+    title = translate("Cases that begin, for every %(days)s days", days=days)
+    return line_plot(title, curves, across=_date, down=translate("cases"))
+
+
+def _date(seconds: float) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m")

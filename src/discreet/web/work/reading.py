@@ -1,0 +1,50 @@
+"""Reading a log for a job: by the steward's options, and not if it unpacks to too much."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from discreet.log.errors import LogError
+from discreet.log.events import EventLog
+from discreet.log.files import GZIP_MAGIC, readable
+from discreet.log.reading import read_log
+from discreet.log.types import declared
+from discreet.wholelogs.asking import declared_types
+
+CHUNK = 1 << 22
+
+
+def read(spec: dict[str, Any]) -> EventLog:
+    """The log of a job; attributes that are asked for as numbers are read as such."""
+    path = Path(spec["log"])
+    check_unpacked(path, spec["unpacked"])
+    options = dict(spec["reading"])
+    kinds = declared_types(spec.get("choice", {}).get("parameters", {}))
+    if kinds:
+        given = options.get("types") or {}
+        types = declared(given) if isinstance(given, str) else given
+        options["types"] = {**types, **kinds}
+    return read_log(path, **options)
+
+
+def check_unpacked(path: Path, limit: int) -> None:
+    """Refuse a small file that unpacks to a huge one."""
+    total = 0
+    with readable(path):
+        with path.open("rb") as file:
+            begin = file.read(4)
+        if begin[:2] == GZIP_MAGIC:
+            with gzip.open(path) as unpacked:
+                while (chunk := unpacked.read(CHUNK)) and total <= limit:
+                    total += len(chunk)
+        elif begin == b"PK\x03\x04" and path.suffix.lower() == ".xlsx":
+            try:
+                with zipfile.ZipFile(path) as archive:
+                    total = sum(entry.file_size for entry in archive.infolist())
+            except zipfile.BadZipFile as error:
+                raise LogError(f"{path.name} is damaged: {error}") from None
+    if total > limit:
+        raise LogError(f"{path.name} unpacks to more than {limit >> 30} GiB, which is not read")

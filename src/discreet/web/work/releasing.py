@@ -1,0 +1,82 @@
+"""A release: booked, drawn once, written with its certificate and the officer's page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from discreet.certificate import certificate_path
+from discreet.drawing import draw
+from discreet.drawing.pages import write_page
+from discreet.ledger.booking import LedgerBooking, booking_for
+from discreet.log.follows import Follows
+from discreet.officer.checking import checked, entry_of
+from discreet.officer.page import officer_page
+from discreet.releases import Release
+from discreet.utility.subject import subject_of
+from discreet.web.choosing import build
+from discreet.web.jobs import job_mark
+from discreet.web.work.pictures import most_frequent
+from discreet.web.work.reading import read
+
+SHARE = "share"
+"""The folder of what may leave."""
+
+ACTIVITIES = 30
+
+
+def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Everything that goes out is in `share`; the rest of the folder is the steward's."""
+    notes: list[str] = []
+    purpose = f"{spec['purpose']} {job_mark(spec['job'])}".strip()
+    mechanism = build(spec["choice"])
+    booking = booking_for(spec["source"], purpose=purpose, user=spec["user"], tell=notes.append)
+    assert isinstance(booking, LedgerBooking)
+    booking.check(mechanism)
+    log = read(spec)
+    booking.recognise(log)
+    share = folder / SHARE
+    share.mkdir(mode=0o700)
+    path = share / f"{spec['stem']}{spec['choice']['suffix']}"
+    drawn = booking.release(mechanism, log)
+    certificate = drawn.write(path)
+    booking.confirm(certificate)
+    files = [path.name, certificate_path(path).name]
+    for further in (_officer, _picture):
+        try:
+            files.append(further(drawn, path))
+        except Exception as error:  # what is paid for and written must not be lost by it
+            notes.append(f"{type(error).__name__}: {error}")
+    assert booking.paid is not None
+    holds = certificate.guarantee.holds
+    return {
+        "files": files,
+        "entry": booking.paid.entry,
+        "notes": [*notes, *mechanism.advice(log)],
+        "summary": {
+            "mechanism": certificate.mechanism,
+            "what": drawn.describe(),
+            "epsilon": None if holds is None else holds.epsilon,
+            "delta": None if holds is None else holds.delta,
+            "level": certificate.guarantee.level(),
+            "digest": certificate.content_sha256,
+            "files": files,
+        },
+    }
+
+
+def _officer(drawn: Release, path: Path) -> str:
+    """The page for the data-protection officer."""
+    found, findings = checked(path)
+    page = path.with_name(f"{path.name}.certificate.html")
+    write_page(page, officer_page(found, findings, file=path.name, entry=entry_of(found)))
+    return page.name
+
+
+def _picture(drawn: Release, path: Path) -> str:
+    """A picture of what was released: made of that alone, so it costs nothing more."""
+    artefact, subject = drawn.artefact, subject_of(drawn)
+    if subject.variants is not None:
+        artefact = Follows.of_variants(most_frequent(subject.variants, ACTIVITIES))
+    path.with_name("picture.svg").write_text(draw(artefact), encoding="utf-8")
+    return "picture.svg"

@@ -1,0 +1,28 @@
+"""A certificate, alone or with its file, as anybody brings it: what can be checked of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from discreet.officer.checking import checked
+from discreet.officer.page import officer_page
+from discreet.web.work.reading import check_unpacked
+
+
+def verify(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Check it; the page says all that `discreet certificate --html` would."""
+    path = Path(spec["file"])
+    check_unpacked(path, spec["unpacked"])
+    certificate, findings = checked(path)
+    page = officer_page(certificate, findings, file=spec["name"])
+    (folder / "certificate.html").write_text(page, encoding="utf-8")
+    return {
+        "checks": [asdict(finding) for finding in findings],
+        "mechanism": certificate.mechanism,
+        "holds": str(certificate.guarantee.holds or "–"),
+        "explanation": certificate.guarantee.explain(),
+        "certificate": certificate.to_dict(),
+        "page": "certificate.html",
+    }

@@ -1,0 +1,111 @@
+"""A server in the test's own process, with a sample log and people."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from discreet.ledger.location import locate
+from discreet.log.samples import sample_log
+from discreet.log.writing import write_log
+from discreet.web.app import create_app
+from discreet.web.house import House
+from discreet.web.settings import Settings
+
+HOST = "http://localhost"
+PASSWORD = "correct horse battery"
+SECRET = "Zyzzyx-Geheim-4711"
+"""An activity of the log that no analyst may ever read."""
+
+
+@dataclass
+class Browser:
+    """Somebody with a browser, who sends forms as pages offer them."""
+
+    client: TestClient
+
+    def get(self, where: str, status: int = 200, /, **headers: str) -> str:
+        answer = self.client.get(where, headers=headers)
+        assert answer.status_code == status, (where, answer.status_code, answer.text[:2000])
+        return answer.text
+
+    @property
+    def csrf(self) -> str:
+        found = re.search(r'name="csrf" value="([^"]*)"', self.get("/verify"))
+        assert found is not None
+        return found[1]
+
+    def post(self, where: str, status: int = 303, /, *, files: Any = None, **fields: Any) -> str:
+        """Send a form; where it leads, or the page that says what is wrong."""
+        data = {"csrf": self.csrf, **fields}
+        answer = self.client.post(where, data=data, files=files, follow_redirects=False)
+        assert answer.status_code == status, (where, answer.status_code, answer.text[:2000])
+        return answer.headers["location"] if status == 303 else answer.text
+
+    def sign_in(self, name: str, password: str = PASSWORD) -> None:
+        answer = self.client.post("/sign-in", data={"name": name, "password": password})
+        assert answer.status_code == 200, answer.text[:500]
+
+
+def settled(house: House, job: str, seconds: float = 120) -> Any:
+    """A job when it is over."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = house.jobs.get(job)
+        if found.over:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"{found.kind} is not over: {found}")
+
+
+@pytest.fixture(scope="session")
+def logs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a log in which one activity is a secret."""
+    folder = tmp_path_factory.mktemp("logs")
+    log = sample_log("permits", cases=400, seed=1)
+    write_log(log, folder / "permits.csv")
+    lines = (folder / "permits.csv").read_text(encoding="utf-8").splitlines()
+    rare = [lines[1].replace(lines[1].split(",")[1], SECRET)]
+    (folder / "permits.csv").write_text("\n".join([lines[0], *rare, *lines[2:], ""]), "utf-8")
+    return folder
+
+
+@pytest.fixture
+def settings(tmp_path: Path, logs_folder: Path) -> Settings:
+    return Settings(
+        folder=tmp_path / "web",
+        logs=logs_folder,
+        ledger=locate(tmp_path / "ledger.db"),
+        hosts=("localhost", "127.0.0.1"),
+        rhythm=0.01,
+        seconds=120,
+    )
+
+
+@pytest.fixture
+def house(settings: Settings) -> House:
+    return House(settings)
+
+
+@pytest.fixture
+def steward(settings: Settings, house: House) -> Iterator[Browser]:
+    """The server, opened by its link."""
+    with TestClient(create_app(settings, house), HOST) as client:
+        client.get(f"/enter?key={house.people.fresh_link()}")
+        yield Browser(client)
+
+
+@pytest.fixture
+def analyst(steward: Browser, house: House) -> Browser:
+    """Another browser at the same server, of an analyst."""
+    house.people.add("test", "Ana", "analyst", PASSWORD)
+    other = Browser(TestClient(steward.client.app, HOST))
+    other.sign_in("Ana")
+    return other

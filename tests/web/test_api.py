@@ -1,0 +1,126 @@
+"""The API: the example of the docs, errors, and that nothing undocumented comes back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import status_code_conformance
+from starlette.testclient import TestClient
+
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.location import locate
+from discreet.web import database as tables
+from discreet.web.app import create_app
+from discreet.web.house import House
+from discreet.web.people import Person
+from discreet.web.settings import Settings
+from tests.conftest import ROOT
+from tests.web.conftest import HOST, PASSWORD, Browser
+from tests.web.live import live
+
+
+def token(house: House, name: str = "Stu", role: str = "steward") -> str:
+    house.people.add("test", name, role, PASSWORD)
+    with house.database.reading() as connection:
+        rows = connection.execute(tables.users.select().where(tables.users.c.name == name))
+        row = rows.one()
+    return house.people.fresh_token(Person(row.id, row.name, row.role), "test")
+
+
+def test_the_example_of_the_docs(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "web.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", page, re.S)
+    assert code is not None
+    with live(house) as address:
+        example = code[1].replace("http://localhost:8765", address)
+        example = example.replace("discreet_...", token(house))
+        exec(compile(example, "docs/web.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert shown.startswith("400 cases\npermits.xes ")
+    assert "permits.xes.certificate.json" in shown
+    with Ledger(house.settings.ledger) as ledger:
+        entries = [row for row in ledger.history("permits") if row["kind"] == "release"]
+    assert [row["user"] for row in entries] == ["Stu"]
+
+
+def test_errors_have_the_texts_of_the_command_line(steward: Browser, house: House) -> None:
+    headers = {"authorization": f"Bearer {token(house)}"}
+    client = TestClient(steward.client.app, HOST, headers=headers)
+    answer = client.put("/api/v1/budgets", json={"source": "town", "epsilon": -1, "delta": 0.0})
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "epsilon must be a finite number" in answer.json()["detail"]
+    log = client.post("/api/v1/folder/permits.csv").json()["id"]
+    for parameters, said in (
+        ({"epsilon": 50}, "protects hardly anybody"),
+        ({"nonsense": 1}, "no parameter 'nonsense'"),
+        ({"epsilon": "much"}, "must be a number"),
+    ):
+        choice = {"mechanism": "travas", "parameters": parameters}
+        answer = client.put(f"/api/v1/logs/{log}/choice", json=choice)
+        assert said in answer.json()["detail"]
+    whole = {"what": "log", "parameters": {"options": ["rules=/etc/passwd"]}}
+    assert "no parameter" in client.put(f"/api/v1/logs/{log}/choice", json=whole).text
+    named = {"mechanism": "laplace", "parameters": {"alphabet": "/etc/passwd"}}
+    answer = client.put(f"/api/v1/logs/{log}/choice", json=named)
+    assert answer.json()["choice"]["parameters"]["alphabet"] == ["/etc/passwd"], "a label, no file"
+    assert client.put(f"/api/v1/logs/{log}/choice", json={"unknown": 1}).status_code == 422
+    assert client.get("/api/v1/nothing").status_code == 404
+    wrong = TestClient(steward.client.app, HOST, headers={"authorization": "Bearer x"})
+    assert wrong.get("/api/v1/me").status_code == 401
+    session = steward.client.get("/api/v1/me")
+    assert session.status_code == 401, "a cookie opens no API: forms of other sites have it too"
+
+
+FEW = settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str]]:
+    """A server whose jobs all wait, and a steward's token."""
+    folder: Path = tmp_path_factory.mktemp("idle")
+    house = House(
+        Settings(
+            folder=folder / "web",
+            ledger=locate(folder / "ledger.db"),
+            hosts=("localhost", "testserver"),
+            workers=0,
+        )
+    )
+    app = create_app(house.settings, house)
+    with TestClient(app, HOST):
+        yield app, token(house)
+
+
+def test_no_answer_is_undocumented(idle: tuple[Any, str]) -> None:
+    app, key = idle
+    schema = schemathesis.openapi.from_asgi("/api/v1/openapi.json", app)
+    asked = 0
+
+    def holds(case: Any) -> None:
+        nonlocal asked
+        asked += 1
+        case.call_and_validate(
+            headers={"authorization": f"Bearer {key}"},
+            checks=(not_a_server_error, status_code_conformance),
+        )
+
+    for found in schema.get_all_operations():
+        assert isinstance(found, Ok)
+        FEW(given(case=found.ok().as_strategy())(holds))()
+    assert asked > 150

@@ -1,0 +1,260 @@
+"""Both ways in a real browser: Debian's Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from discreet.ledger.ledger import Ledger
+from discreet.web.house import House
+from tests.web.conftest import PASSWORD
+from tests.web.live import live
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
+    from playwright.sync_api import BrowserContext, FilePayload, Page
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+PATIENCE = 120_000
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None or find_spec("playwright") is None:
+        pytest.skip("Chromium or Playwright is not installed: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Watched:
+    """A page of which everything suspicious is noted."""
+
+    page: Page
+    address: str
+    faults: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.set_default_timeout(PATIENCE)
+        self.page.on("dialog", lambda dialog: self.faults.append(f"dialog {dialog.message}"))
+        self.page.on("pageerror", lambda error: self.faults.append(f"error {error}"))
+        self.page.on("request", self._requested)
+        self.page.on("console", self._said)
+
+    def _requested(self, request: Any) -> None:
+        if not request.url.startswith((self.address, "data:")):
+            self.faults.append(f"request to {request.url}")
+
+    def _said(self, message: Any) -> None:
+        if "Content Security Policy" in message.text:
+            self.faults.append(message.text)
+
+    def accessible(self) -> None:
+        """axe-core finds nothing serious; it is run in a world of its own, past the policy."""
+        found = find_spec("axe_core_python")
+        assert found is not None
+        assert found.origin is not None
+        script = Path(found.origin).with_name("axe.min.js").read_text("utf-8")
+        session = self.page.context.new_cdp_session(self.page)
+        tree = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+        world = session.send("Page.createIsolatedWorld", {"frameId": tree})["executionContextId"]
+
+        def run(code: str) -> Any:
+            told = {"expression": code, "contextId": world, "awaitPromise": True}
+            answer = session.send("Runtime.evaluate", {**told, "returnByValue": True})
+            assert "exceptionDetails" not in answer, answer
+            return answer["result"].get("value")
+
+        run(script + ";0")
+        broken = json.loads(run("axe.run().then(r => JSON.stringify(r.violations))"))
+        serious = [
+            (one["id"], [node["html"][:200] for node in one["nodes"]])
+            for one in broken
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert not serious, (self.page.url, serious)
+
+
+def opened(context: BrowserContext, address: str) -> Watched:
+    return Watched(context.new_page(), address)
+
+
+def hostile_log(folder: Path) -> Path:
+    """A small log with a hostile label, under a hostile name."""
+    lines = ["case,activity,timestamp"]
+    for case in range(120):
+        for hour, label in enumerate(("enter", HOSTILE, "leave")):
+            lines.append(f"{case},{label},2024-01-{case % 28 + 1:02d}T{hour:02d}:00:00Z")
+    path = folder / "evil.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_the_steward_in_a_browser(chromium: Chromium, house: House, tmp_path: Path) -> None:
+    """Upload, reload, back, choose, try, refuse over the cap, release, take away; in English."""
+    log = hostile_log(tmp_path)
+    with live(house) as address:
+        context = chromium.new_context(locale="en-GB")
+        watched = opened(context, address)
+        page = watched.page
+        page.goto(f"{address}/enter?key={house.people.fresh_link()}")
+        watched.accessible()
+        sent: FilePayload = {
+            "name": f"../../{HOSTILE}.csv",
+            "mimeType": "text/csv",
+            "buffer": log.read_bytes(),
+        }
+        page.set_input_files("#log", files=[sent])
+        page.click("text=Bring it")
+        page.reload()
+        page.wait_for_selector("text=It can be read: 120 cases")
+        assert page.locator("h1").inner_text() == f"{HOSTILE}.csv"
+        assert page.locator("td", has_text=HOSTILE).count() > 0
+        watched.accessible()
+        page.click("main >> text=Go on")
+        page.wait_for_selector("text=Whom would somebody find?")
+        page.locator("#depth").fill("5")
+        page.wait_for_selector("img[alt='Process map, step 5 of 5']")
+        watched.accessible()
+        page.go_back()
+        page.go_forward()
+        page.click("main >> text=Go on")
+        watched.accessible()
+        page.click("main button:has-text('Go on')")
+        page.click("text=Try once")
+        page.wait_for_selector("text=The process after")
+        watched.accessible()
+        page.click("text=Go on to the release")
+        for source, cap in (("small", "0.5"), ("visits", "3")):
+            details = page.locator("details", has_text="Set a budget for another source")
+            if details.get_attribute("open") is None:
+                details.locator("summary").click()
+            page.fill("#new", source)
+            page.fill("#cap", cap)
+            page.click("text=Set it")
+            if source == "small":
+                assert "does not fit" in page.locator(".bad").inner_text()
+        watched.accessible()
+        assert "Used afterwards: 33.3%" in page.locator("main").inner_text()
+        page.fill("#purpose", HOSTILE)
+        page.click("text=Spend and release")
+        page.wait_for_selector("text=Take everything away")
+        watched.accessible()
+        with page.expect_download() as download:
+            page.click("text=Take everything away")
+        assert download.value.suggested_filename == "visits.zip"
+        page.click("text=The officer's page")
+        page.wait_for_selector("text=Privacy certificate")
+        page.go_back()
+        page.goto(f"{address}/budgets?source=visits")
+        assert page.locator("td", has_text=HOSTILE).count() == 1
+        for where in ("/budgets?source=visits", "/trust", "/people", "/trail", "/account"):
+            page.goto(f"{address}{where}")
+            watched.accessible()
+        page.click("text=Deutsch")
+        assert page.locator("nav >> text=Veröffentlichungen").count() == 1
+        assert watched.faults == []
+        assert _runs_nothing(page)
+        assert all("Content Security Policy" in fault for fault in watched.faults)
+        context.close()
+    with Ledger(house.settings.ledger) as ledger:
+        assert ledger.account("visits").releases == 1
+        assert ledger.account("small").releases == 0
+
+
+def _runs_nothing(page: Page) -> bool:
+    """The policy is enforced: a script that is slipped into the page does not run."""
+    page.evaluate(
+        "() => { const s = document.createElement('script'); s.textContent = 'window.hacked = 1';"
+        "document.body.append(s); const i = document.createElement('div');"
+        "i.innerHTML = '<img src=x onerror=\"window.hacked = 1\">'; document.body.append(i); }"
+    )
+    page.wait_for_timeout(200)
+    return page.evaluate("() => window.hacked === undefined") is True
+
+
+def test_an_analyst_and_a_steward_at_once(chromium: Chromium, house: House) -> None:
+    """A wrong password, a request that waits, an approval, a download; a job that is cancelled."""
+    object.__setattr__(house.settings, "team", True)
+    for name, role in (("Stu", "steward"), ("Ana", "analyst")):
+        house.people.add("test", name, role, PASSWORD)
+    with live(house) as address:
+        pages = []
+        for name in ("Stu", "Ana"):
+            watched = opened(chromium.new_context(locale="en-GB"), address)
+            page = watched.page
+            page.goto(address)
+            if name == "Ana":
+                watched.accessible()
+                page.fill("#name", name)
+                page.fill("#password", "a wrong password")
+                page.click("main button")
+                assert "do not go together" in page.locator(".bad").inner_text()
+            page.fill("#name", name)
+            page.fill("#password", PASSWORD)
+            page.click("main button")
+            pages.append(watched)
+        steward, analyst = (watched.page for watched in pages)
+        steward.click("text=Take it")
+        steward.click("text=Cancel")
+        steward.wait_for_selector("text=This was cancelled.")
+        log = steward.url.split("/")[4]
+        steward.goto(f"{address}/logs/{log}/choose?mechanism=travas")
+        steward.click("main button:has-text('Go on')")
+        steward.click("text=Go on to the release")
+        steward.fill("#new", "town")
+        steward.click("text=Set it")
+        steward.click("summary:has-text('Let analysts ask')")
+        steward.fill("#about", "permits of a town")
+        steward.click("text=Offer it")
+        analyst.goto(f"{address}/sources")
+        assert "permits of a town" in analyst.locator("main").inner_text()
+        pages[1].accessible()
+        analyst.fill("input[name=purpose]", "to learn")
+        analyst.click("text=Ask for it")
+        assert "waits for a steward" in analyst.locator("main").inner_text()
+        steward.goto(f"{address}/requests")
+        pages[0].accessible()
+        steward.click("text=Approve: spend and release")
+        for _ in range(600):
+            analyst.reload()
+            if analyst.locator("text=To the release").count():
+                break
+            analyst.wait_for_timeout(200)
+        analyst.click("text=To the release")
+        with analyst.expect_download() as download:
+            analyst.click("text=Take everything away")
+        analyst.goto(f"{address}/verify")
+        assert download.value.suggested_filename == "town.zip"
+        assert [watched.faults for watched in pages] == [[], []]
+
+
+def test_the_main_way_without_script(chromium: Chromium, house: House) -> None:
+    house.budgets.set("test", "town", {"epsilon": "3", "delta": "1e-5"})
+    with live(house) as address:
+        context = chromium.new_context(locale="en-GB", java_script_enabled=False)
+        page = opened(context, address).page
+        page.goto(f"{address}/enter?key={house.people.fresh_link()}")
+        page.click("text=Take it")
+        page.wait_for_selector("text=It can be read")
+        log = page.url.split("/")[4]
+        page.goto(f"{address}/logs/{log}/choose?mechanism=travas")
+        page.click("main button:has-text('Go on')")
+        page.click("text=Go on to the release")
+        page.click("nav >> text=town")
+        page.fill("#purpose", "without script")
+        page.click("text=Spend and release")
+        page.wait_for_selector("text=Take everything away")
+        context.close()

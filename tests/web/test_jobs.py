@@ -1,0 +1,148 @@
+"""Jobs: cancelled, too long, too large, killed, and left undone by a server that stopped."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert
+from starlette.testclient import TestClient
+
+from discreet.ledger.ledger import Ledger
+from discreet.log.errors import LogError
+from discreet.mechanisms.registry import mechanism
+from discreet.web import database as tables
+from discreet.web.app import create_app
+from discreet.web.choosing import chosen
+from discreet.web.house import House
+from discreet.web.jobs import job_mark
+from discreet.web.logs import Log
+from discreet.web.settings import Settings
+from discreet.web.work.reading import check_unpacked
+from tests.web.conftest import HOST, Browser, settled
+
+
+def running(house: House, job: str) -> int:
+    """The process of a job, as soon as it runs."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        process = house.jobs._processes.get(job)
+        if process is not None:
+            return process.pid
+        time.sleep(0.02)
+    raise AssertionError("it does not run")
+
+
+def brought(house: House) -> Log:
+    return house.logs.upload("test", "x.csv", io.BytesIO(b"case,activity,timestamp\n"))
+
+
+def test_a_job_is_cancelled_and_its_process_is_gone(steward: Browser, house: House) -> None:
+    log = steward.post("/logs/chosen", name="permits.csv").split("/")[2]
+    steward.get(f"/logs/{log}/look")
+    job = house.jobs.latest("look", log)
+    assert job is not None
+    pid = running(house, job.id)
+    steward.post(f"/jobs/{job.id}/cancel", back="/")
+    assert house.jobs.get(job.id).state == "cancelled"
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    page = steward.client.get(f"/jobs/{job.id}/status")
+    assert page.headers["hx-refresh"] == "true"
+
+
+def test_a_worker_that_is_killed_fails_and_says_what_was_spent(
+    steward: Browser, house: House
+) -> None:
+    log = house.logs.choose("test", "permits.csv")
+    house.budgets.set("test", "town", {"epsilon": "3", "delta": "1e-5"})
+    choice = chosen({"mechanism": "travas", "parameters": {"epsilon": 1}})
+    job = house.release(
+        log, choice, user="test", source="town", purpose="killed", once="once upon a time"
+    )
+    os.kill(running(house, job), signal.SIGKILL)
+    over = settled(house, job)
+    assert over.state == "failed"
+    assert "Nothing was spent." in over.problem
+    assert house.release_of(job=job) is None
+
+
+def test_a_server_that_stopped_leaves_no_raw_file_and_tells_what_was_spent(
+    settings: Settings, house: House
+) -> None:
+    """As after a crash: rows say that jobs run, files lie about, and one release was booked."""
+    house.budgets.set("test", "town", {"epsilon": "3", "delta": "1e-5"})
+    spec = {"source": "town", "purpose": "", "language": "en"}
+    with house.database.writing() as connection:
+        for name, kind in (("a" * 32, "release"), ("b" * 32, "release"), ("c" * 32, "look")):
+            connection.execute(
+                insert(tables.jobs).values(
+                    id=name, kind=kind, user="test", state="running", rank=0, asked=1.0, spec=spec
+                )
+            )
+    promise = mechanism("travas", epsilon=1).guarantee().naming("case", None)
+    with Ledger(settings.ledger) as ledger:
+        entry = ledger.book(
+            "town", promise, mechanism="travas", parameters={}, purpose=job_mark("a" * 32)
+        )
+    upload = brought(house)
+    (settings.releases / ("a" * 32)).mkdir()
+    house.database.close()
+
+    again = House(settings)
+    assert not upload.path.exists()
+    with TestClient(create_app(settings, again), HOST):
+        found = {name: again.jobs.get(name * 32) for name in "abc"}
+        assert {job.state for job in found.values()} == {"failed"}
+        assert f"Entry {entry.number} on town" in found["a"].problem
+        assert "stays spent" in found["a"].problem
+        assert "Nothing was spent." in found["b"].problem
+        assert not again.logs.all()
+        assert not list(settings.releases.iterdir())
+        assert brought(again).path.exists()
+    assert not settings.uploads.exists(), "removed on exit"
+    assert not settings.jobs.exists()
+
+
+def test_a_job_that_takes_too_long_or_too_much_is_ended(settings: Settings, tmp_path: Path) -> None:
+    small = Settings(
+        folder=tmp_path / "small",
+        logs=settings.logs,
+        ledger=settings.ledger,
+        hosts=("localhost",),
+        seconds=0.3,
+    )
+    house = House(small)
+    with TestClient(create_app(small, house), HOST):
+        job = house.look(house.logs.choose("test", "permits.csv"), "test")
+        over = settled(house, job.id)
+    assert over.state == "failed"
+    assert "was ended" in over.problem
+
+
+def test_too_much_memory_is_refused_in_words(settings: Settings, tmp_path: Path) -> None:
+    small = Settings(
+        folder=tmp_path / "small",
+        logs=settings.logs,
+        ledger=settings.ledger,
+        hosts=("localhost",),
+        memory=150 << 20,
+    )
+    house = House(small)
+    with TestClient(create_app(small, house), HOST):
+        over = settled(house, house.look(house.logs.choose("test", "permits.csv"), "test").id)
+    assert over.state == "failed"
+    assert "memory" in over.problem or "Error" in over.problem
+
+
+def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(b"0" * (8 << 20)))
+    check_unpacked(path, 8 << 20)
+    with pytest.raises(LogError, match="unpacks to more than"):
+        check_unpacked(path, (8 << 20) - 1)

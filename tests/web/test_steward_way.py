@@ -1,0 +1,95 @@
+"""The steward's way whole, by forms, with real jobs and a real ledger."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+from discreet.ledger.ledger import Ledger
+from discreet.privacy.guarantee import Budget
+from discreet.web.house import House
+from tests.web.conftest import SECRET, Browser, settled
+
+
+def test_from_a_log_to_a_bundle(steward: Browser, house: House) -> None:
+    assert "permits.csv" in steward.get("/")
+    columns = steward.post("/logs/chosen", name="permits.csv")
+    log = columns.split("/")[2]
+    steward.get(columns)
+    looked = house.jobs.latest("look", log)
+    assert looked is not None
+    assert settled(house, looked.id).state == "done", looked
+    shown = steward.get(columns)
+    assert "400 cases" in shown
+    assert SECRET in shown
+    look = steward.get(f"/logs/{log}/look")
+    assert "Whom would somebody find?" in look
+    picture = steward.client.get(f"/jobs/{looked.id}/picture/map-3.svg")
+    assert picture.headers["content-type"] == "image/svg+xml"
+    assert "<svg" in picture.text
+    steward.get(f"/jobs/{looked.id}/picture/spec.json", 404)
+
+    steward.get(f"/logs/{log}/choose?what=log")
+    problem = steward.post(
+        f"/logs/{log}/choose", 422, what="variants", mechanism="headtail", level="own",
+        **{"p.epsilon": "-1"},
+    )  # fmt: skip
+    assert "epsilon must be" in problem
+    fields = {"p.delta": "1e-6"}
+    where = steward.post(
+        f"/logs/{log}/choose", what="variants", mechanism="travas", level="1.0", suffix=".csv",
+        **fields,
+    )  # fmt: skip
+    assert where == f"/logs/{log}/try"
+    confirm = steward.post(
+        f"/logs/{log}/budget", source="the town", epsilon="2", delta="1e-5", unit="case"
+    )
+    page = steward.get(confirm)
+    assert "Used afterwards: 50.0% of the cap" in page
+    once = page.split('name="once" value="')[1].split('"')[0]
+    missing = steward.post(f"/logs/{log}/release", 422, source="the town", once=once, purpose=" ")
+    assert "Say what for" in missing
+    form = {"source": "the town", "once": once, "purpose": "a test"}
+    first = steward.post(f"/logs/{log}/release", **form)
+    assert steward.post(f"/logs/{log}/release", **form) == first, "sent twice, released once"
+    job = settled(house, first.rpartition("/")[2])
+    assert job.state == "done", job.problem
+    page = steward.get(first)
+    assert "the-town.csv" in page
+    assert "What it is worth" in page
+
+    with Ledger(house.settings.ledger) as ledger:
+        account = ledger.account("the town")
+        entries = [row for row in ledger.history() if row["kind"] == "release"]
+    assert account.releases == len(entries) == 1
+    assert Budget(**entries[0]["guarantee"]["holds"]) == Budget(1.0, 1e-6)
+    assert entries[0]["certificate"]
+    bundle = steward.client.get(f"{first}/bundle")
+    with zipfile.ZipFile(io.BytesIO(bundle.content)) as archive:
+        names = archive.namelist()
+        everything = b"".join(archive.read(name) for name in names)
+    assert names[:3] == [
+        "the-town.csv",
+        "the-town.csv.certificate.json",
+        "the-town.csv.certificate.html",
+    ]
+    assert SECRET.encode() not in everything
+    steward.get(f"{first}/report", 404)
+    steward.post(f"{first}/report")
+    measured = house.report(job)
+    assert measured is not None
+    assert settled(house, measured.id).state == "done", house.jobs.get(measured.id).problem
+    assert "The process after" in steward.get(first)
+    report = steward.client.get(f"{first}/report")
+    assert report.headers["content-disposition"].startswith('attachment; filename="PRIVATE')
+    assert "not to be shared" in report.text
+    history = steward.get("/budgets?source=the%20town")
+    assert "a test" in history
+    assert "<svg" in steward.get("/budgets/plot?source=the%20town")
+    assert "asked to release" in steward.get("/trail")
+
+    steward.post(f"/logs/{log}/remove")
+    steward.get(f"/logs/{log}/look", 404)
+    assert not house.jobs.folder(looked.id).exists()
+    assert "What it is worth" not in steward.get(first)
+    assert steward.client.get(f"{first}/bundle").status_code == 200
