@@ -6,6 +6,9 @@ import io
 import json
 import subprocess
 import sys
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +16,7 @@ import polars as pl
 from discreet.log.attributes import as_mapping, from_json
 from discreet.log.errors import LogError
 from discreet.log.files import readable
+from discreet.log.listing import same_schema
 from discreet.log.raw import RawTable, by_row
 
 PARQUET_KEY = "xes:attributes"
@@ -27,8 +31,32 @@ except BaseException as error:
 """
 
 
-def read_parquet(path: Path) -> RawTable:
-    """A Parquet file, with the log attributes that `write_log` puts into its metadata."""
+def read_parquet(files: Sequence[Path], name: str) -> RawTable:
+    """Parquet files of one kind, one after another.
+
+    A single file brings the log attributes that `write_log` puts into its metadata.
+    """
+    if len(files) == 1:
+        table, attributes = _read_file(files[0])
+        return RawTable(name, table, by_row, attributes)
+    same_schema(files)
+    tables = [_read_file(path)[0] for path in files]
+    heights = [table.height for table in tables]
+    return RawTable(name, pl.concat(tables), by_file(files, heights))
+
+
+def by_file(files: Sequence[Path], heights: Sequence[int]) -> Callable[[int], str]:
+    """The place of a row in files that are read one after another."""
+    ends = list(accumulate(heights))
+
+    def place(row: int) -> str:
+        file = min(bisect_right(ends, row), len(files) - 1)
+        return f"{files[file].name}, {by_row(row - (ends[file] - heights[file]))}"
+
+    return place
+
+
+def _read_file(path: Path) -> tuple[pl.DataFrame, dict[str, object]]:
     with readable(path):
         data = path.read_bytes()
     if not data:
@@ -42,7 +70,7 @@ def read_parquet(path: Path) -> RawTable:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise LogError(f"{path.name} is not a readable Parquet file: {reason}") from None
-    return RawTable(path.name, table, by_row, _stored(metadata))
+    return table, _stored(metadata)
 
 
 def metadata_of(path: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import FREQUENT, ONE_MORE, AuditCase
 from discreet.mechanisms.base import Mechanism
@@ -45,6 +46,7 @@ class Auto(Mechanism[Variants]):
     summary: ClassVar[str] = "headtail, or travas or laplace where they suit better; says why"
     paper: ClassVar[str] = "this library"
     returns: ClassVar[str] = "variants"
+    reads: ClassVar[Reads] = "variants"
 
     delta: float = parameter(
         1e-6,

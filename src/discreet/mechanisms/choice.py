@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.log.neighbours import Case, Pair, traces
+from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import ONE_MORE, UNIQUE_VARIANT, AuditCase
 from discreet.mechanisms.base import Mechanism, delta_parameter
@@ -58,6 +59,7 @@ class Choice(Mechanism[Variants]):
         "Privacy. FOCS 2007"
     )
     returns: ClassVar[str] = "variants"
+    reads: ClassVar[Reads] = "variants"
 
     delta: float = delta_parameter()
     candidates: str = parameter(

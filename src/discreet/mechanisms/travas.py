@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.neighbours import Case, Pair, traces
+from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
     FIRST_CASE,
@@ -88,6 +89,7 @@ class TraVaS(Mechanism[Variants]):
     summary: ClassVar[str] = "variants whose noisy count passes a threshold; invents nothing"
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "variants"
+    reads: ClassVar[Reads] = "variants"
 
     delta: float = delta_parameter()
     fidelity: Fidelity = parameter(
@@ -161,6 +163,7 @@ class UTraVaS(Mechanism[Variants]):
     summary: ClassVar[str] = "the mean of several TraVaS runs, their number fixed or chosen"
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "variants"
+    reads: ClassVar[Reads] = "variants"
 
     delta: float = delta_parameter()
     fidelity: Fidelity = parameter(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from discreet.log.neighbours import Case, Pair, traces
+from discreet.log.reads import Reads
 from discreet.mechanisms.audit_cases import (
     SWAP_ENDLESS_CASE,
     SWAP_FAR_AHEAD,
@@ -116,6 +117,7 @@ class DPIM(Mechanism[TreeDocument]):
     summary: ClassVar[str] = "a process tree, discovered from noisy directly-follows counts"
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "process tree"
+    reads: ClassVar[Reads] = "variants"
     suffixes: ClassVar[tuple[str, ...]] = TreeDocument.suffixes
 
     delta: float = parameter(
