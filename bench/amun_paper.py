@@ -1,4 +1,4 @@
-"""The measures of paper 001 on the logs there are, and its Fig. 3 as SVG."""
+"""The measures of Amun's paper on the logs there are, and its Fig. 3 as SVG."""
 
 from __future__ import annotations
 

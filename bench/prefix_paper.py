@@ -1,4 +1,4 @@
-"""What paper 003's mechanisms leave of real logs: published and strict, as Markdown.
+"""What the mechanisms of SaCoFa's paper leave of real logs: published and strict, as Markdown.
 
 Exact relative log similarity, mean of some releases. Published uses the settings of the paper's
 Table 4 (BPIC 2013: those of the TraVaS paper); strict gets the log's activities as alphabet and

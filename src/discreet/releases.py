@@ -171,8 +171,7 @@ class Release(Generic[A_co]):
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
         """The certificate of this release; with a digest once the content is written."""
-        from discreet.privacy.words import vocabulary, warnings
-        from discreet.privacy.words.levels import strength
+        from discreet.privacy.words import vocabulary
 
         kind = "variants" if isinstance(self.artefact, Variants) else "log"
         if isinstance(self.artefact, Document):
@@ -186,8 +185,8 @@ class Release(Generic[A_co]):
             artificial_times=isinstance(self.artefact, Variants),
             notes=(*self.notes, *dropped),
             ledger=self.ledger,
-            strength=strength(self.guarantee),
-            warnings=warnings(self.guarantee, cases=getattr(self.artefact, "cases", None)),
+            strength=self.guarantee.strength,
+            warnings=self.guarantee.warnings(cases=getattr(self.artefact, "cases", None)),
             versions=versions() | self.provider,
             columns={} if isinstance(self.artefact, Document) else self.columns,
             content_sha256=content_sha256,

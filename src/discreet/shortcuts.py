@@ -44,7 +44,6 @@ def release(
     from discreet.log.reading import read_log
     from discreet.mechanisms.parameters import ParameterError
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.privacy.words.levels import refuse_if_too_weak
 
     known = inspect.signature(read_log).parameters
     reading = {name: options.pop(name) for name in list(options) if name in known}
@@ -54,7 +53,7 @@ def release(
         )
     chosen = build(mechanism, epsilon=epsilon, **options)
     if not allow_weak:
-        refuse_if_too_weak(chosen.target)
+        chosen.target.refuse_if_too_weak()
     booking = booking_for(source, purpose=purpose, bypass=no_ledger)
     booking.check(chosen, seeded=insecure_seed is not None)
     events = log if isinstance(log, EventLog) else read_log(log, **reading)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from discreet.audits.measuring import audit_mutant, audit_pair
+from discreet.audits.measuring import TURNS, audit_mutant, audit_pair
 from discreet.audits.mutants import alone, noisy_leaves, without_noise
-from discreet.audits.power import LEARN, Looked, measure_power, mutant_steps
+from discreet.audits.power import Looked, measure_power, mutant_steps
 from discreet.audits.sampling import Effort, releases
 from discreet.audits.subjects import Subject, audited_names, find_pair, pairs_of, subjects_of
 from discreet.mechanisms.laplace import Laplace
@@ -122,8 +122,8 @@ def test_a_choice_alone_keeps_to_its_own_cost() -> None:
     step = "choice of the candidate"
     lone = alone(mechanism, step, pair.logs[0])
     cost = mechanism.step(step, Choosing).spent
-    sound = audit_mutant(lone, step, pair, cost, LEARN)
-    silent = audit_mutant(without_noise(lone, step), step, pair, cost, LEARN)
+    sound = audit_mutant(lone, step, pair, cost, TURNS[0])
+    silent = audit_mutant(without_noise(lone, step), step, pair, cost, TURNS[0])
     assert sound is not None
     assert silent is not None
     assert silent.contradicts

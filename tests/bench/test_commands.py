@@ -102,7 +102,7 @@ def test_bench_lists_its_plans() -> None:
 def test_a_reduced_paper_plan_with_what_is_missing_named(
     real_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One cell of Figure 2 of paper 002, twice, on the real log."""
+    """One cell of Figure 2 of TraVaS's paper, twice, on the real log."""
     from discreet.mechanisms import registry
 
     found_all = registry._found()

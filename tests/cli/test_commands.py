@@ -16,6 +16,7 @@ from discreet.cli import main
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.registry import mechanism_class
+from discreet.privacy.guarantee import Guarantee
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -144,6 +145,12 @@ def test_sample_release_certificate(folder: Path) -> None:
     assert "This is proved." in checked.stdout
     as_json = json.loads(run_alone(folder, "certificate", "shared.xes.gz", "--json").stdout)
     assert {check["outcome"] for check in as_json["checks"]} == {"holds"}
+    promise = Guarantee.from_dict(as_json["guarantee"])
+    shown = " ".join(checked.stdout.split())
+    assert f"Steps ({promise.composition}):" in shown
+    steps = [f"{part.name}: {part.cost} ({part.rule})" for _, part in promise.steps()]
+    assert len(steps) > 3
+    assert all(step in shown for step in steps)
 
 
 def test_a_changed_file_ends_with_exit_code_one(folder: Path) -> None:

@@ -16,7 +16,7 @@ from discreet.log.neighbours import Case, make_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.ddpm import DDPM
-from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.base import Session, State, Watch
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import SIZE, OverDictionary
 from discreet.mechanisms.parameters import ParameterError
@@ -312,7 +312,7 @@ def test_neighbours_do_the_same_to_the_weights_but_for_one_case(kind: type[OverD
             patch.setattr(PrivateSteps, "bounded", spy)
             facts = mechanism._begin(Variants.from_counts([(("a",), 9)]), Randomness.seeded(3))
             facts |= {"trained_on": 10, "start": [3.0, 3.0, 4.0]}
-            mechanism._fit(np.array(counts), facts, Randomness.seeded(4), Watch(), None)
+            mechanism._fit(np.array(counts), Session(facts, Randomness.seeded(4), Watch()))
         from discreet.dpsgd.clipping import grid_bound
 
         plan = next(plan for name, plan in mechanism.plans.items() if name != SIZE)

@@ -10,8 +10,8 @@ import pytest
 
 from discreet.language import LanguageError
 from discreet.privacy.guarantee import Budget, Guarantee, Part
-from discreet.privacy.words import vocabulary, warnings
-from discreet.privacy.words.levels import TooWeakError, refuse_if_too_weak, strength
+from discreet.privacy.words import vocabulary
+from discreet.privacy.words.levels import TooWeakError
 
 
 def proved(**changes: object) -> Guarantee:
@@ -66,30 +66,30 @@ def test_explain_of_what_does_not_hold() -> None:
 )
 def test_the_words_depend_on_the_numbers(budget: Budget, level: str, gist: str) -> None:
     promise = proved(claimed=budget, holds=budget)
-    assert strength(promise) == level
+    assert promise.strength == level
     assert gist in promise.explain()
     assert ("almost the same" in promise.explain()) == (level == "strong")
-    assert bool(warnings(promise)) == (level in ("weak", "hardly any"))
+    assert bool(promise.warnings()) == (level in ("weak", "hardly any"))
 
 
 def test_delta_is_read_against_the_released_cases() -> None:
     promise = proved(claimed=Budget(1, 1e-3), holds=Budget(1, 1e-3))
-    assert warnings(promise, cases=99) == ()
-    (said,) = warnings(promise, cases=1000)
+    assert promise.warnings(cases=99) == ()
+    (said,) = promise.warnings(cases=1000)
     assert "δ = 0.001 is too large for 1,000 released cases" in said
 
 
 def test_what_has_no_bound_or_a_seed_has_no_strength() -> None:
-    assert strength(proved(status="refuted", holds=None)) == "none"
-    assert strength(proved(randomness="seeded")) == "none"
-    assert "NOT PRIVATE" in warnings(proved(randomness="seeded"))[0]
+    assert proved(status="refuted", holds=None).strength == "none"
+    assert proved(randomness="seeded").strength == "none"
+    assert "NOT PRIVATE" in proved(randomness="seeded").warnings()[0]
 
 
 def test_too_little_protection_is_refused_for_who_does_not_insist() -> None:
-    refuse_if_too_weak(Budget(10, 0.01))
+    Budget(10, 0.01).refuse_if_too_weak()
     for budget in (Budget(10.1), Budget(1, 0.02)):
         with pytest.raises(TooWeakError, match="--allow-weak"):
-            refuse_if_too_weak(budget)
+            budget.refuse_if_too_weak()
 
 
 def test_every_language_says_everything() -> None:

@@ -1,4 +1,4 @@
-"""The measures of paper 001 on small logs, and their plots."""
+"""The measures of Amun's paper on small logs, and their plots."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,8 @@ from discreet.audits.bounds import promising
 Relation = Literal["≥", "≤", "="]
 MOST_VALUES = 200
 """So many thresholds are tried per feature."""
+LITTLE = 1e-6
+"""What decides among events that promise the same: how far apart the two sides are."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +64,30 @@ def choose_event(
             "≤": through,
             "=": [upto - below for upto, below in zip(through, before, strict=True)],
         }
+        gaps = np.diff(values) / (values[-1] - values[0])
+        wide = {"≥": np.append(0, gaps), "≤": np.append(gaps, 0), "=": np.zeros(len(values))}
         for relation, (on_left, on_right) in counts.items():
             for likelier, (hits, other) in enumerate(((on_left, on_right), (on_right, on_left))):
                 scores = promising(hits.astype(float), other.astype(float), runs, delta)
+                scores += LITTLE * wide[relation]
                 place = int(np.argmax(scores))
                 if scores[place] > best[0]:
-                    event = Event(column, relation, float(values[place]), 1 if likelier else 0)
+                    value = _between(values, place, relation)
+                    event = Event(column, relation, value, 1 if likelier else 0)
                     best = (float(scores[place]), event)
     return best
+
+
+def _between(values: Floats, place: int, relation: Relation) -> float:
+    """A threshold in the middle of the gap beside a value: chance fills it from both sides.
+
+    Whole where the values beside it are.
+    """
+    value = float(values[place])
+    other = place + {"≥": -1, "≤": 1, "=": 0}[relation]
+    if not 0 <= other < len(values):
+        return value
+    middle = (value + float(values[other])) / 2
+    if not (value.is_integer() and float(values[other]).is_integer()):
+        return middle
+    return float(math.ceil(middle) if relation == "≥" else math.floor(middle))

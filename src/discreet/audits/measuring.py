@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import process_time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,33 +54,58 @@ def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -
     )
 
 
+class Turn(NamedTuple):
+    """How much is tried before a mutant is given up, for the time being."""
+
+    trials: int
+    """Runs of either log to learn what to look at, and as many to choose an event."""
+    counted: float
+    """Runs of either log to count it, as multiples of what an event that is certain takes."""
+    first: bool
+    """Whether the first answer of the step is looked at only, and no run goes on behind it."""
+
+    def runs(self, epsilon: float) -> int:
+        """The same in numbers, against an ε."""
+        return math.ceil(self.counted * certain_runs(epsilon))
+
+
+TURNS = (Turn(12, 1.0, True), Turn(60, 4.0, False), Turn(240, 16.0, False))
+"""Without its noise an answer is mostly certain, and few runs show it. Where it depends on what
+else is random, such as the first weights of a network, the best event takes more to be found."""
+
+
 def audit_mutant(
-    mechanism: Mechanism, step: str, pair: Pair, against: Budget, learn: int
+    mechanism: Mechanism, step: str, pair: Pair, against: Budget, turn: Turn
 ) -> Evidence | None:
     """Hold a step that should draw no noise against a budget; None where it does not answer.
 
-    One event of its answers (of the release, where these are not noted) is chosen on `learn` runs
-    of either log and counted on fresh ones, just enough for one that tells the logs apart for
-    certain to break the budget at the confidence that permits blocking.
+    One event of its answers (of the release, where these are not noted) is chosen on some runs of
+    either log and counted on fresh ones. It breaks the budget at the confidence that permits
+    blocking, whichever of the turns shows it. In all turns but the last an event that does not
+    seem enough is not counted.
     """
     first, second = pair.logs
-    trials = releases(mechanism, first, learn), releases(mechanism, second, learn)
+    until = step if turn.first else None
+    trials = (
+        releases(mechanism, first, turn.trials, until),
+        releases(mechanism, second, turn.trials, until),
+    )
     noted = any(step in run.answers for side in trials for run in side)
     if not noted and not batched(mechanism):
         return None
     looking = _looking(pair, trials, only=step if noted else None)
-    left, right = (sample(mechanism, log, learn, looking.measure) for log in pair.logs)
+    left, right = (sample(mechanism, log, turn.trials, looking.measure, until) for log in pair.logs)
     event = choose_event(left, right, against.delta)[1]
-    runs = certain_runs(against.epsilon)
-    left, right = (sample(mechanism, log, runs, looking.measure) for log in pair.logs)
-    hits, other = _hits(event, left, right)
-    bound, broken = (
-        epsilon_from_runs(hits, other, runs, against.delta, alpha)
-        for alpha in (1 - CONFIDENCE, FALSE_ALARM)
-    )
-    shares = hits / runs, other / runs
+    shares = _shares(event, left, right)
     words = event.describe(looking.names)
-    return Evidence(against, bound, words, shares, None, broken > against.epsilon)
+    runs = turn.runs(against.epsilon)
+    if turn != TURNS[-1] and not _breaks(shares, runs, against):
+        return Evidence(against, 0.0, words, shares, None, False)
+    left, right = (sample(mechanism, log, runs, looking.measure, until) for log in pair.logs)
+    hits, other = _hits(event, left, right)
+    shares = hits / runs, other / runs
+    bound = epsilon_from_runs(hits, other, runs, against.delta, 1 - CONFIDENCE)
+    return Evidence(against, bound, words, shares, None, _breaks(shares, runs, against))
 
 
 def certain_runs(epsilon: float) -> int:
@@ -87,8 +113,15 @@ def certain_runs(epsilon: float) -> int:
 
     By Clopper and Pearson p ≥ a^(1/n) and p′ ≤ 1 − a^(1/n); the odds of a^(1/n) pass e^ε.
     """
-    enough = -math.log(FALSE_ALARM / 2) / math.log1p(math.exp(-epsilon))
+    enough = -math.log(FALSE_ALARM / (2 * len(TURNS))) / math.log1p(math.exp(-epsilon))
     return math.ceil(1.3 * enough)
+
+
+def _breaks(shares: tuple[float, float], runs: int, against: Budget) -> bool:
+    """Whether an event seen in such shares of so many runs breaks a budget, in one of the turns."""
+    hits, other = (round(share * runs) for share in shares)
+    alpha = FALSE_ALARM / len(TURNS)
+    return epsilon_from_runs(hits, other, runs, against.delta, alpha) > against.epsilon
 
 
 def fixed_before(mechanism: Mechanism, step: str, pair: Pair) -> bool:
@@ -245,6 +278,12 @@ class _Bench:
             if epsilon_from_runs(hits, other, runs, against.delta, alpha) > against.epsilon:
                 return True
         return False
+
+
+def _shares(event: Event, left: Floats, right: Floats) -> tuple[float, float]:
+    """In which share of the runs an event was seen, likewise."""
+    hits, other = _hits(event, left, right)
+    return hits / len(left), other / len(right)
 
 
 def _hits(event: Event, left: Floats, right: Floats) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import process_time
 from typing import TYPE_CHECKING, NamedTuple
@@ -62,34 +63,38 @@ def batched(mechanism: Mechanism) -> bool:
     return many <= one and mechanism.cases_per_individual is None and single
 
 
-def releases(mechanism: Mechanism, log: EventLog, runs: int) -> list[Run]:
-    """As many releases, with the operating system's randomness."""
+def releases(mechanism: Mechanism, log: EventLog, runs: int, until: str | None = None) -> list[Run]:
+    """As many releases, with the operating system's randomness, or their beginnings.
+
+    A release that ends with the first answer of a step is a part of the whole one: what the
+    promise says of that it says of the part.
+    """
     if batched(mechanism):
         try:
             drawn = mechanism._draw_many(log, runs, Randomness.system())
             return [Run(artefact, {}) for artefact in drawn]
         except ValueError:
             pass
-    return [_release(mechanism, log) for _ in range(runs)]
+    return [_release(mechanism, log, until) for _ in range(runs)]
 
 
-def _release(mechanism: Mechanism, log: EventLog) -> Run:
-    with transcript() as answers:
-        try:
-            mechanism.check(log)
-            artefact: Artefact | None = mechanism._draw(log, Randomness.system())
-        except ValueError:
-            artefact = None
+def _release(mechanism: Mechanism, log: EventLog, until: str | None) -> Run:
+    artefact: Artefact | None = None
+    with transcript(until) as answers, suppress(ValueError):
+        mechanism.check(log)
+        artefact = mechanism._draw(log, Randomness.system())
     return Run(artefact, answers)
 
 
-def sample(mechanism: Mechanism, log: EventLog, runs: int, measure: Measure) -> Floats:
+def sample(
+    mechanism: Mechanism, log: EventLog, runs: int, measure: Measure, until: str | None = None
+) -> Floats:
     """The features of as many releases, one row each."""
     measured = []
     left = runs
     while left:
         size = min(left, CHUNK)
-        measured.append(measure(releases(mechanism, log, size)))
+        measured.append(measure(releases(mechanism, log, size, until)))
         left -= size
     return np.vstack(measured)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import out, print_json, show_promise, stage
+from discreet.cli.console import out, print_json, show_promise, show_steps, stage
 from discreet.cli.options import Force, Json
 
 MARKS = {"holds": "[green]✓[/green]", "fails": "[red]✗[/red]", "unknown": "[yellow]?[/yellow]"}
@@ -31,8 +31,9 @@ def certificate(
 ) -> None:
     """Show and check the certificate of a released file.
 
-    Checks that the content is what was released and that the stated guarantee follows from the
-    mechanism and its parameters. Exit code 1 if a check fails. With --html all of it is explained
+    Shows every step of the release with its cost and the rule by which costs add up. Checks that
+    the content is what was released and that the stated guarantee follows from the mechanism and
+    its parameters. Exit code 1 if a check fails. With --html all of it is explained
     on one printable page, with what the ledger says if it is at hand.
 
     [bold]Examples[/bold]
@@ -66,11 +67,13 @@ def certificate(
         out.print(f"Written: {target}", markup=False)
     else:
         show_promise(found, failed=failed)
+        show_steps(found.guarantee)
+        out.print("Parameters:")
         for key, value in found.parameters.items():
             out.print(f"  {key}: {value}", markup=False)
         for note in found.notes:
-            out.print(f"  note: {note}", markup=False)
-        out.print(f"  ledger: {found.ledger}")
+            out.print(f"Note: {note}", markup=False)
+        out.print(f"Ledger: {found.ledger}")
         for finding in findings:
             detail = f": {finding.detail}" if finding.detail else ""
             out.print(f"{MARKS[finding.outcome]} {finding.check}{detail}")

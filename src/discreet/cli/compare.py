@@ -11,13 +11,10 @@ from rich.text import Text
 
 from discreet.cli.console import err, out, print_json, watched
 from discreet.cli.options import (
-    AllowWeak,
     Delta,
     Epsilons,
-    Force,
     Json,
     LogPath,
-    NoLedger,
     given_parameters,
     mechanism_option,
     more_time,
@@ -40,7 +37,7 @@ COLUMNS = {
 }
 
 
-@with_options(parameters=True, every=True)
+@with_options(parameters=True, booking=True, every=True)
 def compare(
     log: LogPath,
     epsilon: Epsilons = None,
@@ -56,13 +53,6 @@ def compare(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="With --private: where to write it.")
     ] = None,
-    source: Annotated[
-        str | None, typer.Option(help="With --private: the data source to book on.")
-    ] = None,
-    purpose: Annotated[str, typer.Option(help="With --private: why, for the ledger.")] = "",
-    no_ledger: NoLedger = False,
-    force: Force = False,
-    allow_weak: AllowWeak = False,
     seconds: Annotated[float, typer.Option(help="About how long all may take together.")] = 60.0,
     as_json: Json = False,
     **values: Any,
@@ -74,7 +64,8 @@ def compare(
     which; parameters of every mechanism may be given, those shown below are the default one's,
     or with -m those of the mechanisms named. Choosing by this table costs privacy that no
     certificate covers; with --private the candidates share the budget, one is chosen by the
-    exponential mechanism, and the total is proved. To choose a budget, see `discreet advise`.
+    exponential mechanism, and the total is proved; then it is booked like any release. To choose
+    a budget, see `discreet advise`.
 
     [bold]Examples[/bold]
 
@@ -95,11 +86,6 @@ def compare(
             log,
             output,
             "choice",
-            source=source,
-            purpose=purpose,
-            no_ledger=no_ledger,
-            force=force,
-            allow_weak=allow_weak,
             as_json=as_json,
             **values | rivals | {"epsilon": budgets[0], "delta": delta},
         )

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 if TYPE_CHECKING:
     from discreet.certificate import Certificate
+    from discreet.privacy.guarantee import Guarantee
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -39,14 +41,20 @@ STYLES = {"strong": "green", "moderate": "green", "weak": "yellow"}
 
 def show_promise(certificate: Certificate, *, failed: bool = False) -> None:
     """Print what a certificate promises in a frame, and in front of it what must be said."""
-    from discreet.privacy.words import level
-    from discreet.privacy.words.levels import strength
-
     promise = certificate.guarantee
     lines = [*(f"! {warning}" for warning in certificate.warnings), promise.explain()]
-    style = "red" if failed else STYLES.get(strength(promise), "red")
+    style = "red" if failed else STYLES.get(promise.strength, "red")
     bound = promise.holds or "no guarantee"
-    panel("\n".join(lines), f"{certificate.mechanism}: {bound}, {level(promise)}", style)
+    panel("\n".join(lines), f"{certificate.mechanism}: {bound}, {promise.level()}", style)
+
+
+def show_steps(promise: Guarantee) -> None:
+    """Print every step of a release, what it costs and by which rule."""
+    if promise.parts:
+        out.print(Text(f"Steps ({promise.composition}):"))
+    for depth, part in promise.steps():
+        line = Text(f"{part.name}: {part.cost} ({part.rule})")
+        out.print(Padding.indent(line, 2 + 2 * depth))
 
 
 def steward_note(note: str) -> None:

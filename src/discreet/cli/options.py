@@ -112,6 +112,15 @@ READING = {
 }
 READING_TYPES = {"drop_incomplete": bool, "mapping": Path}
 
+BOOKING: dict[str, tuple[Any, Any]] = {
+    "source": (Source, None),
+    "purpose": (Purpose, ""),
+    "no_ledger": (NoLedger, False),
+    "force": (Force, False),
+    "allow_weak": (AllowWeak, False),
+}
+"""What whatever is paid for and written takes, with its default."""
+
 _WANTED = "__wanted_options__"
 
 WHOLE = "whole"
@@ -124,6 +133,8 @@ class Wanted:
 
     parameters: bool = False
     """Those of mechanisms, besides how the log is read."""
+    booking: bool = False
+    """Those of a release that is paid for and written."""
     default: str = DEFAULT_MECHANISM
     """The mechanism whose options are shown if none is named."""
     every: bool = False
@@ -132,12 +143,16 @@ class Wanted:
 
 
 def with_options(
-    *, parameters: bool = False, default: str = DEFAULT_MECHANISM, every: bool = False
+    *,
+    parameters: bool = False,
+    booking: bool = False,
+    default: str = DEFAULT_MECHANISM,
+    every: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let a command take options that depend on its other arguments, as **values."""
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-        setattr(function, _WANTED, Wanted(parameters, default, every))
+        setattr(function, _WANTED, Wanted(parameters, booking, default, every))
         return function
 
     return mark
@@ -153,6 +168,11 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
         return function
     signature = inspect.signature(function, eval_str=True)
     fresh = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
+    if wanted.booking:
+        fresh += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual, annotation=kind)
+            for name, (kind, usual) in BOOKING.items()
+        ]
     reading = [
         _keyword(name, READING_TYPES.get(name, str), help=text, panel="How the log is read")
         for name, text in READING.items()
@@ -254,7 +274,8 @@ def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]
 
 def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
     """Of a command's extra values those that are a mechanism's parameters and were given."""
-    return {k: v for k, v in values.items() if k not in READING and v is not None}
+    others = READING.keys() | BOOKING.keys()
+    return {k: v for k, v in values.items() if k not in others and v is not None}
 
 
 def reading_options(values: dict[str, Any]) -> dict[str, Any]:

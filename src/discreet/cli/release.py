@@ -8,26 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from discreet.cli.booking import booking_of
 from discreet.cli.console import (
     complain,
     err,
     out,
     print_json,
     show_promise,
+    show_steps,
     stage,
     steward_note,
     steward_notes,
 )
 from discreet.cli.options import (
-    AllowWeak,
-    Force,
     Json,
     LogPath,
-    NoLedger,
-    Purpose,
     Quiet,
     Seed,
-    Source,
     given_parameters,
     mechanism_option,
     read,
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
     from discreet.releases import Release
 
 
-@with_options(parameters=True)
+@with_options(parameters=True, booking=True)
 def release(
     log: LogPath,
     output: Annotated[
@@ -70,11 +67,6 @@ def release(
         ),
     ] = False,
     insecure_seed: Seed = None,
-    source: Source = None,
-    purpose: Purpose = "",
-    no_ledger: NoLedger = False,
-    force: Force = False,
-    allow_weak: AllowWeak = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -104,20 +96,12 @@ def release(
       discreet release --mechanism dpim --help
     """
     from discreet.cli.whole import completed
-    from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.privacy.words.levels import refuse_if_too_weak
-    from discreet.releases import check_target, check_unused
 
     mechanism, given = completed(mechanism, given_parameters(values), values, times)
     chosen = build(mechanism, **given)
-    check_target(output, chosen.suffixes)
-    check_unused(output, log, force=force)
-    if not allow_weak:
-        refuse_if_too_weak(chosen.target)
-    booking = booking_for(
-        source, purpose=purpose, bypass=no_ledger, tell=_nothing if quiet else steward_note
-    )
+    tell = _nothing if quiet else steward_note
+    booking = booking_of(chosen, log, output, values, suffixes=chosen.suffixes, tell=tell)
     booking.check(chosen, seeded=insecure_seed is not None)
     if dry_run:
         _rehearse(chosen, booking, output, as_json)
@@ -178,7 +162,6 @@ def _print(released: Release, certificate: Certificate, output: Path) -> None:
 def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) -> None:
     """What a release would promise, whether it fits the budget, and what it would write."""
     from discreet.certificate import certificate_path
-    from discreet.privacy.words import level, warnings
 
     promise = chosen.guarantee()
     files = [str(output), str(certificate_path(output))]
@@ -187,16 +170,15 @@ def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) 
             {
                 "would_write": files,
                 "explanation": promise.explain(),
-                "warnings": warnings(promise),
+                "warnings": promise.warnings(),
                 "guarantee": promise.to_dict(),
                 "budget": booking.outlook(),
             }
         )
         return
-    out.print(f"{chosen.name} would promise {promise.holds or 'nothing'} ({level(promise)}):")
+    out.print(f"{chosen.name} would promise {promise.holds or 'nothing'} ({promise.level()}):")
     out.print(Text(promise.explain()))
-    for depth, part in promise.steps():
-        out.print(Text(f"  {'  ' * depth}{part.name}: {part.cost} ({part.rule})"))
+    show_steps(promise)
     out.print(Text(f"Budget: {booking.outlook()}"))
     out.print(f"Would write: {files[0]}\n             {files[1]}", markup=False)
     err.print("Nothing was read, spent or written.")

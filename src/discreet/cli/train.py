@@ -10,24 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import (
-    complain,
-    err,
-    out,
-    print_json,
-    show_promise,
-    steward_note,
-    steward_notes,
-)
+from discreet.cli.booking import booking_of
+from discreet.cli.console import complain, err, out, print_json, show_promise, steward_notes
 from discreet.cli.options import (
-    AllowWeak,
-    Force,
     Json,
     LogPath,
-    NoLedger,
-    Purpose,
     Seed,
-    Source,
     given_parameters,
     mechanism_option,
     read,
@@ -44,7 +32,7 @@ LOOK_EVERY = 0.3
 """Seconds between looks at the progress on a screen."""
 
 
-@with_options(parameters=True, default="sequence")
+@with_options(parameters=True, booking=True, default="sequence")
 def train(
     log: LogPath,
     output: Annotated[
@@ -57,11 +45,6 @@ def train(
         ),
     ] = "sequence",
     insecure_seed: Seed = None,
-    source: Source = None,
-    purpose: Purpose = "",
-    no_ledger: NoLedger = False,
-    force: Force = False,
-    allow_weak: AllowWeak = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -85,17 +68,10 @@ def train(
     from discreet.generative.checkpoint import StoppedError, checkpoint_path
     from discreet.generative.model import SUFFIX
     from discreet.generative.run import trainable
-    from discreet.ledger import booking_for
     from discreet.mechanisms.registry import mechanism as build
-    from discreet.privacy.words.levels import refuse_if_too_weak
-    from discreet.releases import check_target, check_unused
 
     chosen = trainable(build(mechanism, **given_parameters(values)))
-    check_target(output, (SUFFIX,))
-    check_unused(output, log, force=force)
-    if not allow_weak:
-        refuse_if_too_weak(chosen.target)
-    booking = booking_for(source, purpose=purpose, bypass=no_ledger, tell=steward_note)
+    booking = booking_of(chosen, log, output, values, suffixes=(SUFFIX,))
     if not checkpoint_path(output).exists():
         booking.check(chosen, seeded=insecure_seed is not None)
     events = read(log, values)

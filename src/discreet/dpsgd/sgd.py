@@ -5,7 +5,7 @@ adds up their gradients in integers (`clipping`), adds discrete Gaussian noise f
 system, divides by a *public* expected number of cases and hands the result to an ordinary
 optimiser. All that comes after the noise is post-processing: momentum, moments, learning rates,
 averages. A sample without any case is a step of noise like any other. What the steps cost is
-in `accounting`; a step beyond the plan is refused.
+in `privacy/renyi.py`; a step beyond the plan is refused.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Steps:
             group["lr"] = rate
 
     def state(self) -> dict[str, Tensor]:
-        """Weights, the optimiser's memory and the steps taken: enough to go on later."""
+        """Weights, the optimiser's memory and the steps taken: enough to continue later."""
         found = {f"weight/{name}": weight for name, weight in self.weights.items()}
         for name, weight in self.weights.items():
             for key, value in self._optimiser.state.get(weight, {}).items():
@@ -152,7 +152,7 @@ class Steps:
         return {key: value.detach().clone().contiguous() for key, value in found.items()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from an earlier `state`."""
+        """Continue from an earlier `state`."""
         self.taken = int(state["taken"])
         for name, weight in self.weights.items():
             weight.copy_(torch.as_tensor(state[f"weight/{name}"]))
@@ -190,7 +190,7 @@ class PrivateSteps(Steps):
         self._ahead = self._drawn_ahead()
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from an earlier `state` of the same plan."""
+        """Continue from an earlier `state` of the same plan."""
         if not 0 <= int(state["taken"]) <= self.plan.steps:
             raise ValueError(f"no plan of {self.plan.steps} steps was left after {state['taken']}")
         super().restore(state)
@@ -201,7 +201,7 @@ class PrivateSteps(Steps):
         return self.plan.steps - self.taken
 
     def remaining(self) -> Iterator[int]:
-        """Go on as long as the plan allows, meanwhile with as many processors as are of use.
+        """Continue as long as the plan allows, meanwhile with as many processors as are of use.
 
         Small products gain nothing by a second one, and threads that wait for each other crawl
         where something else runs beside them: one for small networks, and of large ones one is
@@ -217,6 +217,12 @@ class PrivateSteps(Steps):
                 yield self.left
         finally:
             torch.set_num_threads(threads)
+
+    def average_later(self, weights: Weights, average: Weights) -> None:
+        """Keep in `average` the mean of these weights over the second half of the plan."""
+        share = 1 / max(1, self.taken - self.plan.steps // 2)
+        for name, weight in weights.items():
+            average[name].lerp_(weight, share)
 
     def sample(self, cases: int) -> Integers:
         """Positions of the cases of one step: each with the sampling rate, independently."""
@@ -268,12 +274,6 @@ class PrivateSteps(Steps):
         """Integer sums of the cases' bounded parts, not yet noisy, weight by weight."""
         weighted = None if counts is None else torch.from_numpy(counts)
         return exact_sum([factors[name] for name in self.weights], self.clip, self.bound, weighted)
-
-    def noisy_sums(
-        self, factors: Mapping[str, Factors] | None, counts: Integers | None = None
-    ) -> dict[str, Tensor]:
-        """Integer sums of the bounded parts with their noise, as exact floats."""
-        return self._noised(self.bounded(factors, counts) if factors else None)
 
     def _noised(self, sums: Sequence[Tensor] | None) -> dict[str, Tensor]:
         sizes = [weight.numel() for weight in self.weights.values()]

@@ -80,9 +80,6 @@ class TrainedModel:
 
     def certificate(self) -> Certificate:
         """The certificate that the model's file carries."""
-        from discreet.privacy.words import warnings
-        from discreet.privacy.words.levels import strength
-
         return Certificate(
             guarantee=self.guarantee,
             mechanism=self.mechanism.name,
@@ -91,8 +88,8 @@ class TrainedModel:
             artificial_times=False,
             notes=self.mechanism._notes(),
             ledger=self.ledger,
-            strength=strength(self.guarantee),
-            warnings=warnings(self.guarantee),
+            strength=self.guarantee.strength,
+            warnings=self.guarantee.warnings(),
             content_sha256=_digest(self.state.tensors, self._metadata()),
         )
 

@@ -101,7 +101,6 @@ class Ledger:
         *,
         mechanism: str,
         parameters: dict[str, Any],
-        user: str | None = None,
         purpose: str = "",
         mark: str | None = None,
     ) -> Entry:
@@ -129,7 +128,7 @@ class Ledger:
                 "parameters": parameters,
                 "purpose": purpose,
                 "run": run,
-                "user": user_name(user),
+                "user": user_name(),
             }
             entry = append(connection, head, source, "release", content)
             if mark is not None:
@@ -142,7 +141,6 @@ class Ledger:
         log: EventLog,
         *,
         source: str,
-        user: str | None = None,
         purpose: str = "",
         paid: Callable[[Paid], None] = lambda _: None,
     ) -> Booked:
@@ -150,41 +148,34 @@ class Ledger:
 
         `paid` is told of the payment in between, so that who waits knows of it if drawing fails.
         """
-        mechanism.check(log)
-        entry = self.book(
-            source,
-            mechanism.promise(log),
-            mechanism=mechanism.name,
-            parameters=mechanism.settings,
-            user=user,
-            purpose=purpose,
-        )
-        paid(Paid.by(entry))
-        drawn = replace(mechanism.release(log), ledger="booked")
-        return Booked(drawn, Paid.by(entry))
+        payment = self._pay(mechanism, log, source, purpose)
+        paid(payment)
+        return Booked(replace(mechanism.release(log), ledger="booked"), payment)
 
     def begin(
+        self, mechanism: Mechanism, log: EventLog, *, source: str, purpose: str = ""
+    ) -> PaidRun:
+        """Book the training of a model on a log that was read without error."""
+        mark = fresh_token()
+        return PaidRun(
+            self.storage, self._pay(mechanism, log, source, purpose, mark), mechanism, mark
+        )
+
+    def _pay(
         self,
         mechanism: Mechanism,
         log: EventLog,
-        *,
         source: str,
-        user: str | None = None,
-        purpose: str = "",
-    ) -> PaidRun:
-        """Book the training of a model on a log that was read without error."""
+        purpose: str,
+        mark: str | None = None,
+    ) -> Paid:
+        """Refuse what the log cannot bear, then book."""
         mechanism.check(log)
-        mark = fresh_token()
+        promise, name, parameters = mechanism.promise(log), mechanism.name, mechanism.settings
         entry = self.book(
-            source,
-            mechanism.promise(log),
-            mechanism=mechanism.name,
-            parameters=mechanism.settings,
-            user=user,
-            purpose=purpose,
-            mark=mark,
+            source, promise, mechanism=name, parameters=parameters, purpose=purpose, mark=mark
         )
-        return PaidRun(self.storage, Paid.by(entry), mechanism, mark)
+        return Paid.by(entry)
 
     def resume(self, noted: dict[str, Any], mechanism: Mechanism) -> PaidRun:
         """A training that was begun earlier, as its checkpoint knows it."""
@@ -250,9 +241,9 @@ class Ledger:
                 storage.set_key(connection, expected)
         return key, expected
 
-    def accept_clock(self, *, user: str | None = None, purpose: str = "") -> Entry:
-        """Go on from the present time although the last entry lies in its future."""
-        content = {"purpose": purpose, "user": user_name(user)}
+    def accept_clock(self, *, purpose: str = "") -> Entry:
+        """Continue from the present time although the last entry lies in its future."""
+        content = {"purpose": purpose, "user": user_name()}
         with self.storage.writing() as (connection, head):
             return append(connection, head, "", "clock", content)
 

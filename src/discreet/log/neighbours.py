@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -43,6 +43,15 @@ class Pair:
     """Further columns of the common cases."""
     canaries: tuple[Trace, ...] = ()
     """For audits in one run: cases that are put in or left out by a coin each."""
+
+    def instead_of(self, word: str) -> Pair:
+        """The same pair with the case in place of an ordinary one, of one-letter activities."""
+        return replace(
+            self,
+            name=f"swap: {self.name}",
+            story=f"{self.story}; in place of an ordinary case",
+            removed=Case(tuple(word)),
+        )
 
     @property
     def neighbours(self) -> Literal["add-remove", "swap"]:

@@ -35,7 +35,7 @@ class AuditCase:
 
 
 HOSPITAL = traces("RHMD", 63, "RHSD", 25, "RHD", 12)
-"""Table I of paper 000: Register, Hospitalize, Medication, Surgery, Discharge."""
+"""Table I of the DPIM paper: Register, Hospitalize, Medication, Surgery, Discharge."""
 
 NO_CASE = Pair(
     "no case",
@@ -57,13 +57,13 @@ FREQUENT = Pair(
 )
 SURGERY_TWICE = Pair(
     "surgery twice",
-    "variant 4 of Table I of paper 000: nobody else had surgery twice",
+    "variant 4 of Table I of the DPIM paper: nobody else had surgery twice",
     HOSPITAL,
     Case(("R", "H", "S", "S", "D")),
 )
 NO_HOSPITAL = Pair(
     "no hospital",
-    "variant 5 of Table I of paper 000: the only case that skips hospitalisation",
+    "variant 5 of Table I of the DPIM paper: the only case that skips hospitalisation",
     HOSPITAL,
     Case(("R", "M", "D")),
 )
@@ -164,7 +164,6 @@ CANARIES = Pair(
     canaries=_CANARIES,
 )
 
-_ORDINARY = Case(("R", "H", "M", "D"))
 SWAP_FAR_AHEAD = Pair(
     "swap: far ahead",
     "one of 2,000 equal cases becomes another: which pairs lead is certain, counts move by one",
@@ -172,34 +171,10 @@ SWAP_FAR_AHEAD = Pair(
     Case(("b",)),
     removed=Case(("a",)),
 )
-SWAP_SURGERY_TWICE = Pair(
-    "swap: surgery twice",
-    "variant 4 of Table I of paper 000 in place of an ordinary case",
-    HOSPITAL,
-    Case(("R", "H", "S", "S", "D")),
-    removed=_ORDINARY,
-)
-SWAP_NO_HOSPITAL = Pair(
-    "swap: no hospital",
-    "variant 5 of Table I of paper 000 in place of an ordinary case",
-    HOSPITAL,
-    Case(("R", "M", "D")),
-    removed=_ORDINARY,
-)
-SWAP_NEW_ACTIVITY = Pair(
-    "swap: new activity",
-    "the only case with activity X in place of an ordinary case",
-    HOSPITAL,
-    Case(("R", "H", "X", "D")),
-    removed=_ORDINARY,
-)
-SWAP_LONG_LOOP = Pair(
-    "swap: long loop",
-    "thirty repetitions in place of an ordinary case",
-    traces("abc", 12, "ac", 4),
-    Case(("a", *["b"] * 30, "c")),
-    removed=Case(("a", "c")),
-)
+SWAP_SURGERY_TWICE = SURGERY_TWICE.instead_of("RHMD")
+SWAP_NO_HOSPITAL = NO_HOSPITAL.instead_of("RHMD")
+SWAP_NEW_ACTIVITY = NEW_ACTIVITY.instead_of("RHMD")
+SWAP_LONG_LOOP = LONG_LOOP.instead_of("ac")
 SWAP_ENDLESS_CASE = Pair(
     "swap: endless case",
     "300 events in the wrong order in place of two in the right one: moves pooled fitness",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,8 +10,7 @@ from discreet.drawing.pages import render_page
 from discreet.language import translate
 from discreet.officer.checking import Entry
 from discreet.privacy.guarantee import Guarantee, Part
-from discreet.privacy.words import level, vocabulary
-from discreet.privacy.words.levels import strength
+from discreet.privacy.words import odds, vocabulary
 
 MARKS = {"holds": "✓", "fails": "✗", "unknown": "?"}
 
@@ -86,11 +84,11 @@ def _verdict(promise: Guarantee, failed: bool) -> tuple[str, str]:
         return "bad", translate(
             "A check failed: do not rely on this certificate before that is cleared up."
         )
-    words = level(promise)
+    words = promise.level()
     shown = f"{words[0].upper()}{words[1:]}"
     if not promise.private:
         return "bad", f"{shown}."
-    style = {"strong": "good", "moderate": "good", "weak": "warning"}.get(strength(promise), "bad")
+    style = {"strong": "good", "moderate": "good", "weak": "warning"}.get(promise.strength, "bad")
     if style == "good" and promise.status == "conditional":
         style = "warning"
     return style, f"{shown}: {promise.holds}. {vocabulary().status[promise.status]}"
@@ -140,7 +138,7 @@ def _neighbours(neighbours: str, case: bool) -> str:
 
 
 def _epsilon(epsilon: float, case: bool) -> str:
-    factor = f"{math.exp(epsilon):.4g}" if epsilon < 700 else f"e^{epsilon:.4g}"
+    factor = odds(epsilon)
     if case:
         return translate(
             "whether or not a case is in the log, every outcome is equally likely up to a factor "
@@ -199,7 +197,7 @@ def _steps(parts: Sequence[Part], depth: int = 0) -> Iterator[dict[str, Any]]:
         yield {
             "depth": depth,
             "name": part.name,
-            "epsilon": "–" if part.rho is not None else f"{part.epsilon:.4g}",
+            "epsilon": f"{part.epsilon:.4g}" if part.epsilon else "–",
             "delta": f"{part.delta:.3g}",
             "rho": "" if part.rho is None else f"{part.rho:.4g}",
             "rule": part.rule,

@@ -7,6 +7,17 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
+from discreet.privacy.words import certainty, odds, vocabulary
+from discreet.privacy.words.levels import (
+    EXPOSED_WARNING,
+    MODERATE_EPSILON,
+    MOST_DELTA,
+    MOST_EPSILON,
+    Strength,
+    TooWeakError,
+    strength_of,
+)
+
 Status = Literal["proved", "conditional", "refuted", "unproved"]
 Neighbours = Literal["add-remove", "swap"]
 Unit = Literal["case", "individual"]
@@ -37,6 +48,20 @@ class Budget:
         of_delta = epsilon if delta is None else delta
         return Budget(self.epsilon * epsilon * down, self.delta * of_delta * down)
 
+    @property
+    def strength(self) -> Strength:
+        """How much this protects, where it holds."""
+        return strength_of(self.epsilon, self.delta)
+
+    def refuse_if_too_weak(self) -> None:
+        """Raise TooWeakError for what protects hardly anybody."""
+        if self.strength == "hardly any":
+            raise TooWeakError(
+                f"{self} protects hardly anybody: releases stop at ε = {MOST_EPSILON:g} and "
+                f"δ = {MOST_DELTA:g}. Choose less, or insist with --allow-weak (in Python "
+                "allow_weak=True), which the certificate will say"
+            )
+
     def __str__(self) -> str:
         return f"ε = {self.epsilon:.4g}" + (f", δ = {self.delta:.4g}" if self.delta else ", δ = 0")
 
@@ -58,6 +83,8 @@ class Part:
     @property
     def cost(self) -> str:
         """What it spends, in symbols."""
+        if self.rho is None and not (self.epsilon or self.delta):
+            return "converted with the rest"
         if self.rho is None:
             return str(Budget(self.epsilon, self.delta))
         return f"ρ = {self.rho:.4g}" + (f", δ = {self.delta:.4g}" if self.delta else "")
@@ -121,11 +148,87 @@ class Guarantee:
         person = individual if self.unit == "individual" else None
         return replace(self, case_column=case, individual_column=person)
 
-    def explain(self, language: str | None = None) -> str:
-        """The promise in plain words, for a data-protection officer; see `privacy.words`."""
-        from discreet.privacy.words import explain
+    @property
+    def strength(self) -> Strength:
+        """How much it protects; none where no bound holds or the noise can be redrawn."""
+        return "none" if not self.private or self.holds is None else self.holds.strength
 
-        return explain(self, language)
+    def level(self, language: str | None = None) -> str:
+        """How strong it is, in two or three words."""
+        return vocabulary(language).levels[self.strength]
+
+    def explain(self, language: str | None = None) -> str:
+        """The promise in plain words, for a data-protection officer, one paragraph a line."""
+        words = vocabulary(language)
+        kind = self.neighbours, self.unit
+        lines = []
+        if self.randomness == "seeded":
+            lines.append(words.seeded)
+        if self.holds is None:
+            lines.append(words.unbounded.format(one=words.one[self.unit]))
+        else:
+            epsilon, delta = self.holds.epsilon, f"{self.holds.delta:.4g}"
+            excepted = self.holds.delta > 0
+            precisely = words.precisely.format(
+                change=words.change[kind],
+                odds=odds(epsilon),
+                epsilon=f"{epsilon:.4g}",
+                exception=words.exception.format(delta=delta) if excepted else "",
+            )
+            lines.append(f"{words.gist[self.holds.strength][self.unit]} {precisely}")
+            lines.append(
+                words.example.format(
+                    doubt=words.doubt[kind],
+                    sure=certainty(epsilon),
+                    barring=words.barring.format(delta=delta) if excepted else "",
+                )
+            )
+        if self.unit == "individual":
+            lines.append(words.bounded_cases.format(cases=self.cases_per_individual))
+        if self.case_column is not None:
+            told = words.individual_column if self.individual_column else words.case_column
+            lines.append(
+                told.format(case=repr(self.case_column), individual=repr(self.individual_column))
+            )
+        lines.append(f"{words.status[self.status]} {self.reason}".strip())
+        if self.claimed and self.claimed != self.holds:
+            holds = words.holds.format(holds=self.holds) if self.holds else words.holds_nothing
+            lines.append(words.claimed.format(claimed=self.claimed, holds=holds))
+        if self.conditions:
+            lines.append(words.public.format(conditions="; ".join(self.conditions)))
+        return "\n".join(lines)
+
+    def warnings(self, *, cases: int | None = None, language: str | None = None) -> tuple[str, ...]:
+        """What must be said beside the promise where that many cases were released.
+
+        It reads the promise and the released cases only, so it may stand in the certificate.
+        """
+        words, found = vocabulary(language), []
+        if self.randomness == "seeded":
+            found.append(words.seeded)
+        if self.holds is None:
+            return (*found, words.unbounded.format(one=words.one[self.unit]))
+        epsilon, delta = self.holds.epsilon, self.holds.delta
+        if epsilon > MODERATE_EPSILON:
+            found.append(
+                words.weak_epsilon.format(
+                    epsilon=f"{epsilon:.4g}",
+                    level=words.levels[self.holds.strength],
+                    sure=certainty(epsilon),
+                )
+            )
+        if cases and delta * cases > EXPOSED_WARNING:
+            found.append(
+                words.large_delta.format(
+                    delta=f"{delta:.4g}",
+                    cases=f"{cases:,}",
+                    exposed=f"{min(delta, 1) * cases:.2g}",
+                    limit=f"{EXPOSED_WARNING / cases:.1g}",
+                )
+            )
+        if self.claimed is not None and self.claimed.strength == "hardly any":
+            found.append(words.insisted)
+        return tuple(found)
 
     def __repr__(self) -> str:
         private = "" if self.private else ", NOT PRIVATE"

@@ -19,17 +19,25 @@ Transcript: TypeAlias = dict[str, list[Answer]]
 """The noisy answers of each step by its name, in the order in which they were drawn."""
 
 _open: ContextVar[Transcript | None] = ContextVar("transcript", default=None)
+_last: ContextVar[str | None] = ContextVar("last", default=None)
+
+
+class Heard(Exception):  # noqa: N818 (not an error)
+    """The answer that was waited for was drawn; what comes behind it is not asked for."""
 
 
 @contextmanager
-def transcript() -> Iterator[Transcript]:
-    """Keep the answers that are drawn inside the block."""
+def transcript(until: str | None = None) -> Iterator[Transcript]:
+    """Keep the answers that are drawn inside the block, which ends with the first of a step."""
     kept: Transcript = {}
-    token = _open.set(kept)
+    tokens = _open.set(kept), _last.set(until)
     try:
         yield kept
+    except Heard:
+        pass
     finally:
-        _open.reset(token)
+        _open.reset(tokens[0])
+        _last.reset(tokens[1])
 
 
 def noted() -> bool:
@@ -42,6 +50,8 @@ def note(name: str, answer: npt.ArrayLike) -> None:
     kept = _open.get()
     if kept is not None and name:
         kept.setdefault(name, []).append(np.array(answer))
+        if name == _last.get():
+            raise Heard
 
 
 def forget(names: Iterable[str]) -> None:

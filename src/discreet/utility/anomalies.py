@@ -1,4 +1,4 @@
-"""Easily recognised noise: the share of released cases that look normal (paper 003)."""
+"""Easily recognised noise: the share of released cases that look normal (SaCoFa's paper)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_SAMPLE = 20_000
 class Normality:
     """An isolation forest trained on the raw log.
 
-    Features as in paper 003: which activities and which directly-follows pairs a case has,
+    Features as in SaCoFa's paper: which activities and which directly-follows pairs a case has,
     restricted to those of the raw log (others never vary in training, so no tree uses them).
     """
 

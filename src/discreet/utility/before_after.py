@@ -1,4 +1,4 @@
-"""A log before and after: what paper 001 shows. Reads the raw log, so for its holder only."""
+"""A log before and after: what Amun's paper shows. Reads the raw log, so for its holder only."""
 
 from __future__ import annotations
 

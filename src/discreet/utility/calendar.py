@@ -13,7 +13,7 @@ from discreet.log.events import EventLog
 from discreet.log.instants import DAY, HOUR, MONDAY, SECOND, WEEK, microseconds
 
 RELATIONS = 10
-"""Waits are compared on so many of the log's most frequent relations."""
+"""Waits are compared on this many of the log's most frequent relations."""
 
 LONGEST_PREFIX = 8
 """Remaining times are predicted by the last activity and the number of events, up to this."""
@@ -51,10 +51,10 @@ class Timed:
         }
 
     @cached_property
-    def durations(self) -> Floats:
-        """ln(1 s + duration) of each case."""
+    def spans(self) -> Floats:
+        """The seconds that each case takes."""
         begin, end = self.log.offsets[:-1], self.log.offsets[1:] - 1
-        return np.log1p((self.instants[end] - self.instants[begin]) / SECOND)
+        return np.asarray((self.instants[end] - self.instants[begin]) / SECOND, dtype=np.float64)
 
     @cached_property
     def start_weeks(self) -> Integers:
@@ -102,7 +102,7 @@ def duration_log_distance(log: Timed, released: Timed) -> float:
     """Earth mover's distance of ln(1 s + duration of a case)."""
     from scipy.stats import wasserstein_distance
 
-    return float(wasserstein_distance(log.durations, released.durations))
+    return float(wasserstein_distance(np.log1p(log.spans), np.log1p(released.spans)))
 
 
 def total_variation(one: Integers, other: Integers) -> float:

@@ -18,13 +18,13 @@ Buffer = Literal["length", "longest"]
 def absolute_log_difference(
     left: Variants, right: Variants, *, buffer: Buffer = "length", limit: int | None = EXACT_PAIRS
 ) -> Transport:
-    """The cheapest flow of the cases of one log into those of the other (paper 002, 5.1).
+    """The cheapest flow of the cases of one log into those of the other (TraVaS's paper, 5.1).
 
     Moving a case costs the Levenshtein distance of the variants. The log with fewer cases gets
     a buffer node for what cannot be matched. A case to or from the buffer costs its `length`
     (it is deleted or inserted whole: the result is the least number of edit operations), or,
     with "longest", the length of the longest variant of both logs. The latter is what the
-    figures published in paper 002 are on: an empty Sepsis gives 1050 · 185 = 1.9e5.
+    figures published in TraVaS's paper are on: an empty Sepsis gives 1050 · 185 = 1.9e5.
 
     Both costs are metrics in which the buffer is one more point, so cases of equal variants
     may stay where they are without loss, and only the surplus is moved.

@@ -291,7 +291,7 @@ class Evaluator:
         if subject.variants is None or not self.variants.cases:
             return []
         value = subject.variants.cases / self.variants.cases
-        meaning = "released cases over true cases (paper 001: oversampling ratio)"
+        meaning = "released cases over true cases (the oversampling ratio of Amun's paper)"
         return [Figure("size_ratio", value, 1.0 if reference else None, "near", meaning)]
 
     def _normal(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from discreet.arrays import Integers
 from discreet.mechanisms.audit_cases import CANARIES, AuditCase
 from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
-from discreet.mechanisms.generative.base import State, Watch, check_layers
+from discreet.mechanisms.generative.base import Session, State, check_layers
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.parameters import Interval, ParameterError, between, parameter
@@ -107,18 +107,11 @@ class DDPM(OverDictionary):
             )
         return self._published_statement(asked)
 
-    def _fit(
-        self,
-        counts: Integers,
-        facts: dict[str, Any],
-        rng: Randomness,
-        watch: Watch,
-        saved: State | None,
-    ) -> State:
+    def _fit(self, counts: Integers, session: Session) -> State:
         from discreet.mechanisms.ddpm.training import Settings, trained
 
         settings = Settings(self.units, self.learning_rate, self.microbatch)
-        return trained(self, settings, counts, facts, rng, watch, saved)
+        return trained(self, settings, counts, session)
 
     def _columns_of(
         self, model: State, columns: Dictionary, cases: int, rng: Randomness

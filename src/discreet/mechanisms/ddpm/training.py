@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +24,7 @@ from discreet.dpsgd.sgd import (
 )
 from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, network, odds
 from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
-from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.base import Session, State, joined, under
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.privacy.randomness import Randomness
 
@@ -48,15 +47,10 @@ class Settings:
 
 
 def trained(
-    mechanism: OverDictionary,
-    settings: Settings,
-    counts: Integers,
-    facts: dict[str, Any],
-    rng: Randomness,
-    watch: Watch,
-    saved: State | None,
+    mechanism: OverDictionary, settings: Settings, counts: Integers, session: Session
 ) -> State:
-    """Take all planned steps, resuming from `saved`; the weights afterwards are the model."""
+    """Take all planned steps, resuming from what was saved; the weights then are the model."""
+    facts, rng, watch, saved = session.facts, session.rng, session.watch, session.saved
     spending = mechanism.noisy_step(NETWORK)
     plan = spending.plan
     expected = facts["trained_on"] * float(plan.sampling_rate)
@@ -76,12 +70,12 @@ def trained(
     )
     average = {name: weight.clone() for name, weight in weights.items()}
     if saved is not None:
-        steps.restore(_under("steps/", saved))
-        average = {name: torch.tensor(array) for name, array in _under("average/", saved).items()}
+        steps.restore(under("steps", saved.tensors))
+        for name, array in under("average", saved.tensors).items():
+            average[name] = torch.tensor(array)
 
     def save() -> State:
-        kept = {f"steps/{name}": value for name, value in steps.state().items()}
-        kept |= {f"average/{name}": value for name, value in average.items()}
+        kept = joined({"steps": steps.state(), "average": average})
         return State({name: value.numpy().copy() for name, value in kept.items()}, facts)
 
     if strict:
@@ -93,14 +87,6 @@ def trained(
         watch.step(NETWORK, steps.taken, plan.steps, loss, save)
     final = average if strict else steps.weights
     return State({name: weight.numpy().copy() for name, weight in final.items()}, facts)
-
-
-def _under(prefix: str, saved: State) -> dict[str, Any]:
-    return {
-        name.removeprefix(prefix): array
-        for name, array in saved.tensors.items()
-        if name.startswith(prefix)
-    }
 
 
 def published_steps(
@@ -148,7 +134,7 @@ def strict_steps(
         sampled = steps.sample_counts(counts)
         factors, losses = column_factors(steps.weights, points, rows, rng)
         steps.step(factors, sampled)
-        _update(average, steps)
+        steps.average_later(steps.weights, average)
         yield float(losses.double() @ torch.from_numpy(sampled).double()) / max(1, sampled.sum())
 
 
@@ -166,10 +152,3 @@ def column_factors(
     surprise = torch.logsumexp(logits, 2) - logits.gather(2, rows[..., None])[..., 0]
     losses = surprise.mean(1)
     return run.factors(losses.sum()), losses.detach()
-
-
-def _update(average: Weights, steps: PrivateSteps) -> None:
-    """Keep in `average` the mean of the weights over the second half of the plan."""
-    share = 1 / max(1, steps.taken - steps.plan.steps // 2)
-    for name, weight in steps.weights.items():
-        average[name].lerp_(weight, share)

@@ -9,7 +9,7 @@ import importlib.util
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ from discreet.privacy.steps import Renyi, SampledGaussian
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
+
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,27 @@ class Watch:
         self, network: str, done: int, steps: int, loss: float, save: Callable[[], State]
     ) -> None:
         """Called after each step of a network; `loss` is raw: for the holder's eyes only."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One training, begun or resumed: what is known of the log, and who watches."""
+
+    facts: dict[str, Any]
+    rng: Randomness
+    watch: Watch
+    saved: State | None = None
+
+
+def joined(networks: Mapping[str, Mapping[str, Kept]]) -> dict[str, Kept]:
+    """What belongs to several networks under one roof, as network/name."""
+    return {f"{n}/{name}": kept for n, own in networks.items() for name, kept in own.items()}
+
+
+def under(network: str, kept: Mapping[str, Kept]) -> dict[str, Kept]:
+    """What `joined` has of one network, by its own names."""
+    prefix = f"{network}/"
+    return {k.removeprefix(prefix): value for k, value in kept.items() if k.startswith(prefix)}
 
 
 def require_torch(name: str) -> None:

@@ -15,7 +15,7 @@ from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import FREQUENT, NO_CASE, UNIQUE_VARIANT, AuditCase
 from discreet.mechanisms.base import Fidelity
-from discreet.mechanisms.generative.base import Generative, State, Watch
+from discreet.mechanisms.generative.base import Generative, Session, State, Watch
 from discreet.mechanisms.generative.dictionary import (
     MOST_COLUMNS,
     Dictionary,
@@ -130,14 +130,7 @@ class OverDictionary(Generative):
         """The networks' steps before they are fitted: noise in proportion only."""
 
     @abstractmethod
-    def _fit(
-        self,
-        counts: Integers,
-        facts: dict[str, Any],
-        rng: Randomness,
-        watch: Watch,
-        saved: State | None,
-    ) -> State:
+    def _fit(self, counts: Integers, session: Session) -> State:
         """Train on these numbers of cases per column."""
 
     @abstractmethod
@@ -233,7 +226,7 @@ class OverDictionary(Generative):
         saved = watch.resumed()
         facts = self._begin(log.variants, rng) if saved is None else saved.facts
         counts = Dictionary.from_facts(facts).counts(log.variants)
-        return self._fit(counts, facts, rng, watch, saved)
+        return self._fit(counts, Session(facts, rng, watch, saved))
 
     def _begin(self, variants: Variants, rng: Randomness) -> dict[str, Any]:
         """The dictionary, the number of cases, and the frequencies that training starts from."""

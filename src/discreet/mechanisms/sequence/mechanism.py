@@ -19,7 +19,7 @@ from discreet.mechanisms.blocks.alphabet import (
     labels_of,
     outside_advice,
 )
-from discreet.mechanisms.generative.base import Generative, State, Watch, check_layers
+from discreet.mechanisms.generative.base import Generative, Session, State, Watch, check_layers
 from discreet.mechanisms.parameters import ParameterError, between, parameter
 from discreet.mechanisms.sequence.reading import (
     UNDISCLOSED,
@@ -195,7 +195,7 @@ class Sequence(Generative):
         saved = watch.resumed()
         facts = self._begin(log.variants, rng) if saved is None else saved.facts
         seen = seen_through(log.variants, tuple(facts["activities"]), self.max_length)
-        return trained(seen, facts, self.noisy_step(NETWORK), rng, watch, saved)
+        return trained(seen, self.noisy_step(NETWORK), Session(facts, rng, watch, saved))
 
     def _begin(self, log: Variants, rng: Randomness) -> dict[str, Any]:
         """The activities and the number of cases."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,10 +13,9 @@ from discreet.arrays import Integers
 from discreet.dpsgd.clipping import Factors
 from discreet.dpsgd.sgd import PrivateSteps, Recorder, fresh_weights
 from discreet.log.variants import Variants
-from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.base import Session, State, under
 from discreet.mechanisms.sequence.network import surprises
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
-from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
 
@@ -62,15 +60,9 @@ class Cases:
         return rows
 
 
-def trained(
-    seen: Variants,
-    facts: dict[str, Any],
-    spending: SampledGaussian,
-    rng: Randomness,
-    watch: Watch,
-    saved: State | None,
-) -> State:
+def trained(seen: Variants, spending: SampledGaussian, session: Session) -> State:
     """Train on the cases, resuming from what was saved; the mean of the later weights."""
+    facts, rng, watch, saved = session.facts, session.rng, session.watch, session.saved
     plan = spending.plan
     sizes = layer_sizes(len(seen.activities), WIDTH)
     weights = fresh_weights(sizes, rng, torch.float64)
@@ -88,8 +80,8 @@ def trained(
     average = {name: weight.clone() for name, weight in weights.items()}
     if saved is not None:
         steps.restore(saved.tensors)
-        for name, tensor in average.items():
-            tensor.copy_(torch.tensor(saved.tensors[f"average/{name}"]))
+        for name, array in under("average", saved.tensors).items():
+            average[name] = torch.tensor(array)
 
     def save() -> State:
         kept = steps.state() | {f"average/{name}": tensor for name, tensor in average.items()}
@@ -98,9 +90,7 @@ def trained(
     if saved is None:
         watch.step(NETWORK, 0, plan.steps, math.nan, save)
     for loss in _losses(steps, Cases(seen)):
-        share = 1 / max(1, steps.taken - plan.steps // 2)
-        for name, weight in weights.items():
-            average[name].lerp_(weight, share)
+        steps.average_later(weights, average)
         watch.step(NETWORK, steps.taken, plan.steps, loss, save)
     return State({name: t.numpy().astype(np.float32) for name, t in average.items()}, facts)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from discreet.arrays import Integers
 from discreet.mechanisms.audit_cases import CANARIES, AuditCase
-from discreet.mechanisms.generative.base import State, Watch, check_layers
+from discreet.mechanisms.generative.base import Session, State, check_layers, joined
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.parameters import between, parameter
@@ -84,22 +84,14 @@ class TraVaG(OverDictionary):
             claimed=asked,
         )
 
-    def _fit(
-        self,
-        counts: Integers,
-        facts: dict[str, Any],
-        rng: Randomness,
-        watch: Watch,
-        saved: State | None,
-    ) -> State:
+    def _fit(self, counts: Integers, session: Session) -> State:
         if self.fidelity == "strict":
             from discreet.mechanisms.travag.strict import trained
 
-            return trained(self, counts, facts, rng, watch, saved)
+            return trained(self, counts, session)
         from discreet.mechanisms.travag.published import trained as published
 
-        ratio = self.discriminator_steps
-        return published(self, ratio, counts, facts, rng, watch, saved)
+        return published(self, self.discriminator_steps, counts, session)
 
     def _columns_of(
         self, model: State, columns: Dictionary, cases: int, rng: Randomness
@@ -111,9 +103,4 @@ class TraVaG(OverDictionary):
     def _check_model(self, model: State) -> None:
         columns = Dictionary.from_facts(model.facts).columns
         wanted = {"generator": generator_sizes(), "decoder": decoder_sizes(columns)}
-        layers = {
-            f"{network}/{name}": size
-            for network, sizes in wanted.items()
-            for name, size in sizes.items()
-        }
-        check_layers(model.tensors, layers)
+        check_layers(model.tensors, joined(wanted))

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from discreet.arrays import Integers
 from discreet.dpsgd.sgd import Steps, Weights, normals, plain, uniforms
-from discreet.mechanisms.generative.base import State
+from discreet.mechanisms.generative.base import State, joined, under
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.travag.sizes import LATENT
 from discreet.privacy.randomness import Randomness
@@ -56,8 +56,9 @@ def columns_of(
 
     strict draws a column by the decoder's odds; published takes the likeliest, as the paper does.
     """
+    weights = {name: torch.tensor(array, dtype=torch.float32) for name, array in tensors.items()}
     generator, decoder = (
-        partial(plain, _weights(tensors, name)) for name in ("generator", "decoder")
+        partial(plain, under(network, weights)) for network in ("generator", "decoder")
     )
     shown = len(columns.variants)
     found = [np.zeros(0, dtype=np.int64)]
@@ -75,43 +76,18 @@ def columns_of(
     return np.concatenate(found)
 
 
-def _weights(tensors: Mapping[str, Any], network: str) -> Weights:
-    return {
-        name.removeprefix(network + "/"): torch.tensor(array, dtype=torch.float32)
-        for name, array in tensors.items()
-        if name.startswith(network + "/")
-    }
-
-
 def kept(networks: Mapping[str, Steps], facts: dict[str, Any]) -> State:
     """Training under way, for a checkpoint."""
-    tensors = {
-        f"{network}/{name}": value.numpy()
-        for network, steps in networks.items()
-        for name, value in steps.state().items()
-    }
-    return State(tensors, facts)
+    states = joined({network: steps.state() for network, steps in networks.items()})
+    return State({name: value.numpy() for name, value in states.items()}, facts)
 
 
 def resume(networks: Mapping[str, Steps], saved: State) -> None:
-    """Go on from what `kept` kept."""
+    """Continue from what `kept` kept."""
     for network, steps in networks.items():
-        prefix = network + "/"
-        steps.restore(
-            {
-                name.removeprefix(prefix): array
-                for name, array in saved.tensors.items()
-                if name.startswith(prefix)
-            }
-        )
+        steps.restore(under(network, saved.tensors))
 
 
-def model_of(generator: Weights, decoder: Weights, facts: dict[str, Any]) -> State:
-    """What is needed to generate."""
-    networks = {"generator": generator, "decoder": decoder}
-    tensors = {
-        f"{network}/{name}": weight.numpy().copy()
-        for network, weights in networks.items()
-        for name, weight in weights.items()
-    }
-    return State(tensors, facts)
+def model_of(weights: Weights, facts: dict[str, Any]) -> State:
+    """What is needed to generate: generator and decoder, as `joined` names their weights."""
+    return State({name: weight.numpy().copy() for name, weight in weights.items()}, facts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from discreet.arrays import Integers
 from discreet.dpsgd.sgd import PrivateSteps, Recorder, Steps, fresh_weights, normals, plain
-from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.base import Session, State, joined
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.travag.networks import (
     decode,
@@ -135,18 +134,13 @@ class Training:
 
 
 def trained(
-    mechanism: OverDictionary,
-    discriminator_steps: int,
-    counts: Integers,
-    facts: dict[str, Any],
-    rng: Randomness,
-    watch: Watch,
-    saved: State | None,
+    mechanism: OverDictionary, discriminator_steps: int, counts: Integers, session: Session
 ) -> State:
-    """Take all planned steps of both phases, resuming from `saved`."""
-    run = Training(mechanism, counts, facts["trained_on"], rng)
-    if saved is not None:
-        resume(run.networks, saved)
+    """Take all planned steps of both phases, resuming from what was saved."""
+    facts, watch = session.facts, session.watch
+    run = Training(mechanism, counts, facts["trained_on"], session.rng)
+    if session.saved is not None:
+        resume(run.networks, session.saved)
     save = partial(kept, run.networks, facts)
     for name, steps, one in (
         (DECODER, run.decoder, run.compress),
@@ -158,4 +152,5 @@ def trained(
             if name == DISCRIMINATOR and steps.taken % discriminator_steps == 0:
                 run.imitate()
             watch.step(name, steps.taken, steps.plan.steps, loss, save)
-    return model_of(run.generator.weights, run.decoder.weights, facts)
+    networks = {"generator": run.generator.weights, DECODER: run.decoder.weights}
+    return model_of(joined(networks), facts)

@@ -21,7 +21,7 @@ from discreet.dpsgd.sgd import (
     normals,
     plain,
 )
-from discreet.mechanisms.generative.base import State, Watch
+from discreet.mechanisms.generative.base import Session, State, joined, under
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.travag.networks import (
     decode,
@@ -60,27 +60,21 @@ COMPRESSING, STARTING = 100, 30
 """Steps of the autoencoder and of the generator's start; they read no case."""
 
 
-def trained(
-    mechanism: OverDictionary,
-    counts: Integers,
-    facts: dict[str, Any],
-    rng: Randomness,
-    watch: Watch,
-    saved: State | None,
-) -> State:
-    """Take all planned steps, resuming from `saved`."""
-    run = Game(mechanism, counts, facts, rng)
-    if saved is None:
+def trained(mechanism: OverDictionary, counts: Integers, session: Session) -> State:
+    """Take all planned steps, resuming from what was saved."""
+    facts, watch = session.facts, session.watch
+    run = Game(mechanism, counts, facts, session.rng)
+    if session.saved is None:
         run.begin(torch.tensor(facts["start"], dtype=torch.float64))
     else:
-        resume(run.networks, saved)
+        resume(run.networks, session.saved)
     save = partial(kept, run.networks, facts)
     steps = run.discriminator
     watch.step(DISCRIMINATOR, steps.taken, steps.plan.steps, math.nan, save)
     for _ in steps.remaining():
         loss = run.step()
         watch.step(DISCRIMINATOR, steps.taken, steps.plan.steps, loss, save)
-    return model_of(_under("generator", run.average), _under("decoder", run.average), facts)
+    return model_of(run.average, facts)
 
 
 class Game:
@@ -98,12 +92,9 @@ class Game:
         drift, self.speed = (DRIFT, RATE) if known else (PUBLIC_DRIFT, PUBLIC_RATE)
         rate = calm_rate(plan, CLIP, expected, drift, FASTEST)
         sizes = {"generator": generator_sizes(), "decoder": decoder_sizes(len(counts))}
-        layers = {
-            f"{network}/{name}": size
-            for network, found in sizes.items()
-            for name, size in found.items()
-        }
-        self.generator = Steps(fresh_weights(layers, rng), partial(torch.optim.SGD, lr=self.speed))
+        self.generator = Steps(
+            fresh_weights(joined(sizes), rng), partial(torch.optim.SGD, lr=self.speed)
+        )
         self.averaged = Steps(
             {name: weight.clone() for name, weight in self.generator.weights.items()},
             partial(torch.optim.SGD, lr=0.0),
@@ -138,7 +129,7 @@ class Game:
         """Learn to compress the columns, then meet the frequencies that are known; no data."""
         columns = self.columns
         encoder = fresh_weights(encoder_sizes(len(columns)), self.rng)
-        decoder = _under("decoder", self.generator.weights)
+        decoder = under("decoder", self.generator.weights)
         both = [weight.requires_grad_() for weight in (*encoder.values(), *decoder.values())]
         adam = torch.optim.Adam(both, lr=0.005)
         for _ in range(COMPRESSING):
@@ -175,10 +166,8 @@ class Game:
     def chances(self, weights: Weights) -> Tensor:
         """How often each column is generated."""
         noise = normals((GENERATED, LATENT), self.rng)
-        latent = generate(partial(plain, _under("generator", weights)), noise)
-        return (
-            decode(partial(plain, _under("decoder", weights)), latent).double().softmax(1).mean(0)
-        )
+        latent = generate(partial(plain, under("generator", weights)), noise)
+        return decode(partial(plain, under("decoder", weights)), latent).double().softmax(1).mean(0)
 
     def step(self) -> float:
         """One step of each; returns how far the discriminator tells real from generated, raw."""
@@ -197,18 +186,7 @@ class Game:
             fresh = discriminate(partial(plain, self.discriminator.weights), self.columns)
         last *= 1 - FORGOTTEN
         self.imitate(fresh)
-        share = 1 / max(1, self.discriminator.taken - self.discriminator.plan.steps // 2)
-        for name, weight in self.generator.weights.items():
-            self.average[name].lerp_(weight, share)
+        self.discriminator.average_later(self.generator.weights, self.average)
         scores = fresh.double()
         mean = float(scores @ torch.from_numpy(sampled).double()) / max(1, int(sampled.sum()))
         return float(chances @ scores) - mean
-
-
-def _under(network: str, weights: Weights) -> Weights:
-    prefix = network + "/"
-    return {
-        name.removeprefix(prefix): weight
-        for name, weight in weights.items()
-        if name.startswith(prefix)
-    }

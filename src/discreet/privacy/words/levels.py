@@ -9,12 +9,9 @@ how many to expect, which must be far below one (Dwork and Roth 2014, section 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from discreet.errors import DiscreetError
-
-if TYPE_CHECKING:
-    from discreet.privacy.guarantee import Budget, Guarantee
 
 Strength = Literal["strong", "moderate", "weak", "hardly any", "none"]
 
@@ -32,32 +29,10 @@ class TooWeakError(DiscreetError, ValueError):
     """A promise so weak that it is made only for somebody who insists."""
 
 
-def strength(guarantee: Guarantee) -> Strength:
-    """How much the promise protects; none where no bound holds or the noise can be redrawn."""
-    if not guarantee.private or guarantee.holds is None:
-        return "none"
-    return strength_of(guarantee.holds)
-
-
-def strength_of(budget: Budget) -> Strength:
+def strength_of(epsilon: float, delta: float) -> Strength:
     """How much a bound that holds protects."""
-    if budget.epsilon > MOST_EPSILON or budget.delta > MOST_DELTA:
+    if epsilon > MOST_EPSILON or delta > MOST_DELTA:
         return "hardly any"
-    if budget.epsilon > MODERATE_EPSILON:
+    if epsilon > MODERATE_EPSILON:
         return "weak"
-    return "moderate" if budget.epsilon > STRONG_EPSILON else "strong"
-
-
-def too_weak(budget: Budget) -> bool:
-    """Whether this is more than is released without somebody insisting."""
-    return strength_of(budget) == "hardly any"
-
-
-def refuse_if_too_weak(budget: Budget) -> None:
-    """Raise TooWeakError for what protects hardly anybody."""
-    if too_weak(budget):
-        raise TooWeakError(
-            f"{budget} protects hardly anybody: releases stop at ε = {MOST_EPSILON:g} and "
-            f"δ = {MOST_DELTA:g}. Choose less, or insist with --allow-weak (in Python "
-            "allow_weak=True), which the certificate will say"
-        )
+    return "moderate" if epsilon > STRONG_EPSILON else "strong"
