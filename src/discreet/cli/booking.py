@@ -24,10 +24,11 @@ def booking_of(
 ) -> Booking:
     """How the options of `BOOKING` pay for what is to be written to `output`."""
     from discreet.ledger import booking_for
+    from discreet.log.listing import inputs_of
     from discreet.releases import check_target, check_unused
 
     check_target(output, suffixes)
-    check_unused(output, log, force=bool(values.get("force")))
+    check_unused(output, *inputs_of(log, output), force=bool(values.get("force")))
     if not values.get("allow_weak"):
         chosen.target.refuse_if_too_weak()
     return booking_for(

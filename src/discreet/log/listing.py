@@ -38,6 +38,15 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
+def inputs_of(path: Path, output: Path) -> tuple[Path, ...]:
+    """The files that are read; refuse an output that would be read with them the next time."""
+    if path.is_dir() and output.resolve().is_relative_to(path.resolve()):
+        raise LogError(f"{output} is in the folder that is read ({path}); name another place")
+    if path.is_dir() or (not path.exists() and glob.has_magic(str(path))):
+        return files_of(path)
+    return (path,)
+
+
 def same_schema(files: Sequence[Path]) -> pl.DataFrame:
     """The columns of Parquet files, without rows; refused where the files differ in them."""
     first = _schema(files[0])

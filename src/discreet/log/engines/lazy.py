@@ -14,7 +14,7 @@ import polars as pl
 from discreet.arrays import Ints
 from discreet.log.assemble import assemble
 from discreet.log.engines.limits import in_words
-from discreet.log.engines.protocol import Engine
+from discreet.log.engines.protocol import Courses, Engine
 from discreet.log.errors import LogError, option
 from discreet.log.events import CASE, TIME, EventLog
 from discreet.log.reads import Reads
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 EVENT_BYTES = 100
 """What an event takes in this process, with what mechanisms compute of it."""
+
+COURSE_BYTES = 40
+"""What an event takes as numbers: its code and its time, twice while they are handed over."""
 
 VARIANT_EVENT_BYTES = 40
 """What an event of a variant takes in this process: its code, and the keys that sort variants."""
@@ -82,7 +85,7 @@ class EngineLog(EventLog):
         """The events in this process: case, activity, time and individual."""
         advice = "choose a mechanism that reads variants only, such as travas, or "
         self._check_room(self.events * EVENT_BYTES, "its events", advice)
-        found = self.engine.courses()
+        found = self.courses()
         case = np.repeat(np.arange(len(found.names)), np.diff(found.offsets))
         columns = {}
         if found.individuals is not None and self.individual not in (None, CASE):
@@ -99,6 +102,11 @@ class EngineLog(EventLog):
             left_out=self.left_out,
             classifier=self.classifier,
         )
+
+    def courses(self) -> Courses:
+        """The cases as numbers, if they fit into memory."""
+        self._check_room(self.events * COURSE_BYTES, "its cases", "")
+        return self.engine.courses()
 
     def _check_room(self, size: int, what: str, advice: str) -> None:
         if size > self.engine.memory:
