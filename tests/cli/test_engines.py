@@ -99,3 +99,14 @@ def test_what_an_engine_cannot_read_is_said(desk: Desk) -> None:
     assert "--engine memory" in said
     assert "unknown engine" in desk.refused("inspect", "log.csv", "--engine", "warp")
     assert "--memory" in desk.refused("inspect", "log.csv", "--memory", "lots")
+
+
+def test_a_table_of_variants_as_release(desk: Desk) -> None:
+    given = ("--epsilon", "2", "--no-ledger")
+    desk.run("release", "log.csv", "-m", "travas", *given, "-o", "out.variants.parquet")
+    assert "proved" in desk.run("certificate", "out.variants.parquet").stdout
+    found = desk.json("evaluate", "log.csv", "out.variants.parquet", "--measure", "similarity")
+    assert found
+    assert desk.json("inspect", "out.variants.parquet")["cases"] > 100
+    said = desk.refused("release", "log.csv", "-m", "amun", *given, "-o", "t.variants.parquet")
+    assert "variants only" in said

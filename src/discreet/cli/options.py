@@ -287,8 +287,8 @@ def reading_options(values: dict[str, Any]) -> dict[str, Any]:
     return given if mapping is None else {**load_mapping(mapping), **given}
 
 
-def read(path: Path, values: dict[str, Any]) -> EventLog:
-    """Read the log as the options say."""
+def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLog:
+    """Read the log as the options say; without further columns if nobody asks for them."""
     from discreet.cli.console import err, stage
     from discreet.log.engines.choosing import choose_engine
     from discreet.log.listing import files_of
@@ -302,7 +302,7 @@ def read(path: Path, values: dict[str, Any]) -> EventLog:
         if choice.reason:
             err.print(f"Reading with the engine {choice.engine}: {choice.reason}.", markup=False)
     with stage(f"reading {path.name}"):
-        log = read_log(given, **options)
+        log = read_log(given, further=further, **options)
     if log.left_out.events:
         err.print(
             "[bold yellow]For you, not for publication:[/bold yellow] left out since values are "

@@ -20,7 +20,7 @@ from discreet.log.types import declared
 
 def reading_options() -> frozenset[str]:
     """The options of `read_log` that say how a log is written."""
-    machine = {"data", "engine", "memory", "xes_reader", "allow_empty"}
+    machine = {"data", "engine", "memory", "xes_reader", "further", "allow_empty"}
     return frozenset(inspect.signature(read_log).parameters) - machine
 
 

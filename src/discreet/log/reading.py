@@ -20,14 +20,16 @@ from discreet.log.engines.opening import collected, counted_by_duckdb, source_of
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, Classifier, EventLog
 from discreet.log.excel import read_excel
+from discreet.log.expand import one_by_one
 from discreet.log.files import standard_input
-from discreet.log.listing import files_of
+from discreet.log.listing import PARQUET, files_of, same_schema
 from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Order, Shape
 from discreet.log.tables import read_parquet
 from discreet.log.times import check_timezone
 from discreet.log.types import TYPES, Type, declared
+from discreet.log.variant_tables import is_variant_table, read_variants
 from discreet.log.xes import XesReader, read_xes
 
 XES = (".xes", ".xes.gz")
@@ -66,12 +68,14 @@ def read_log(
     engine: EngineName = "auto",
     memory: str | int | None = None,
     xes_reader: XesReader = "auto",
+    further: bool = True,
     allow_empty: bool = False,
 ) -> EventLog:
     """Read an event log from files, a database, or what is in memory.
 
     Files are XES, CSV and its kin (.csv, .tsv, .txt; all also .gz), Parquet and Excel; `-` is
-    standard input, whose kind its beginning tells. A folder of Parquet files, or a pattern such as
+    standard input, whose kind its beginning tells. A table of variants (.variants.parquet) becomes
+    a log of its cases, with artificial times. A folder of Parquet files, or a pattern such as
     `lake/*.parquet`, is one log. Objects are frames of Polars and pandas, Arrow tables, relations
     of DuckDB and logs of PM4Py. A database is a DuckDB file or an address as
     SQLAlchemy writes it, with a table or `query`.
@@ -95,6 +99,7 @@ def read_log(
     `drop_incomplete` leaves out cases that lack a required value, and events without a case.
     `case_attributes` names columns that say something of a whole case, as in "age, sex"; they get
     the prefix `case:` of such columns, which XES marks itself.
+    `further=False` leaves out all columns that have no role, which is faster.
     `xes_reader="strict"` reads XES element by element even if the file is plain. A log without
     events is an error unless `allow_empty`: a release may be empty, a log to release may not.
 
@@ -143,6 +148,9 @@ def read_log(
     try:
         if isinstance(data, str) and data == "-":
             data = stack.enter_context(standard_input())
+        if isinstance(data, str | os.PathLike) and is_variant_table(Path(data)):
+            variants, attributes = read_variants(Path(data))
+            return replace(one_by_one(variants), attributes=attributes)
         source = without_order(data, query)
         files = files_of(Path(data)) if isinstance(data, str | os.PathLike) and not source else ()
         chosen = choose_engine(files, engine, memory).engine
@@ -152,8 +160,15 @@ def read_log(
                 source = source_of(held, _name(data, files), delimiter, encoding)
             with _naming(source.name):
                 return counted_by_duckdb(source, shape, classifier, memory)
+        needed: list[str] | None = None
         if source is not None:
             found = collected(source)
+        elif files and all(path.name.lower().endswith(PARQUET) for path in files):
+            name = _name(data, files)
+            if not further:
+                with _naming(name):
+                    needed = shape.roles(RawTable(name, same_schema(files), str))
+            found = read_parquet(files, name, needed)
         else:
             found = _read(data, files, delimiter, encoding, sheet, xes)
         if found.table.is_empty():
@@ -161,6 +176,9 @@ def read_log(
                 raise LogError(f"{found.name} has no events; there is nothing to release")
             return EventLog.from_table(NO_EVENTS, attributes=found.attributes)
         with _naming(found.name):
+            if not further:
+                needed = needed or shape.roles(found)
+                found, shape = found.narrowed(needed), shape.narrowed(needed)
             shaped = shape.of(found)
         log = EventLog.from_table(
             shaped.table,
@@ -206,8 +224,6 @@ def _read(
     if not files:
         return read_object(data)
     name = files[0].name.lower()
-    if all(path.name.lower().endswith(".parquet") for path in files):
-        return read_parquet(files, _name(data, files))
     if len(files) > 1:
         raise LogError(
             f"{data} matches {len(files)} files; several are one log only if they are Parquet, or "

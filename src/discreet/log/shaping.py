@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import polars as pl
@@ -110,6 +110,22 @@ class Shape:
         for column in ties:
             _check_orders(table[renamed[column]], column, raw)
         return Shaped(table, person, names, left_out, tuple(renamed[column] for column in ties))
+
+    def roles(self, raw: RawTable) -> list[str]:
+        """The columns of a table that are needed to count its cases.
+
+        Raises what `of` would raise of the names and types of any column.
+        """
+        empty = replace(raw, table=raw.table.clear())
+        found = replace(self, drop_incomplete=False).of(empty)
+        needed = [column for role, column in found.names.items() if role in WORDS]
+        person = () if self.individual is None else (self.individual,)
+        return list(dict.fromkeys((*needed, *person, *self.tie_break)))
+
+    def narrowed(self, columns: Sequence[str]) -> Shape:
+        """The same for a table that has only some of the columns."""
+        types = {name: kind for name, kind in self.types.items() if name in columns}
+        return replace(self, types=types, case_attributes=())
 
     def _times(self, raw: RawTable, column: str) -> pl.Series:
         values = raw.table[column]

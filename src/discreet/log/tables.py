@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.log.attributes import as_mapping, from_json
+from discreet.log.attributes import Attribute, as_mapping, from_json, to_json
 from discreet.log.errors import LogError
 from discreet.log.files import readable
 from discreet.log.listing import same_schema
@@ -22,25 +22,28 @@ from discreet.log.raw import RawTable, by_row
 PARQUET_KEY = "xes:attributes"
 _REFUSED = 3
 _PROBE = f"""
-import io, sys, polars
+import io, json, sys, polars
 try:
-    polars.read_parquet(io.BytesIO(sys.stdin.buffer.read()))
+    columns = json.loads(sys.argv[1])
+    polars.read_parquet(io.BytesIO(sys.stdin.buffer.read()), columns=columns)
 except BaseException as error:
     print(str(error).partition(chr(10))[0])
     sys.exit({_REFUSED})
 """
 
 
-def read_parquet(files: Sequence[Path], name: str) -> RawTable:
-    """Parquet files of one kind, one after another.
+def read_parquet(
+    files: Sequence[Path], name: str, columns: Sequence[str] | None = None
+) -> RawTable:
+    """Parquet files of one kind, one after another; only some columns if they are named.
 
     A single file brings the log attributes that `write_log` puts into its metadata.
     """
     if len(files) == 1:
-        table, attributes = _read_file(files[0])
+        table, attributes = _read_file(files[0], columns)
         return RawTable(name, table, by_row, attributes)
     same_schema(files)
-    tables = [_read_file(path)[0] for path in files]
+    tables = [_read_file(path, columns)[0] for path in files]
     heights = [table.height for table in tables]
     return RawTable(name, pl.concat(tables), by_file(files, heights))
 
@@ -56,16 +59,16 @@ def by_file(files: Sequence[Path], heights: Sequence[int]) -> Callable[[int], st
     return place
 
 
-def _read_file(path: Path) -> tuple[pl.DataFrame, dict[str, object]]:
+def _read_file(path: Path, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, object]]:
     with readable(path):
         data = path.read_bytes()
     if not data:
         raise LogError(f"{path.name} is empty")
     if not (data.startswith(b"PAR1") and data.endswith(b"PAR1") and len(data) > 8):
         raise LogError(f"{path.name} is not a whole Parquet file; copy or export it again")
-    _probe(data, path.name)
+    _probe(data, path.name, columns)
     try:
-        table = pl.read_parquet(io.BytesIO(data))
+        table = pl.read_parquet(io.BytesIO(data), columns=columns)  # type: ignore[arg-type]
         metadata = pl.read_parquet_metadata(io.BytesIO(data))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
@@ -81,9 +84,9 @@ def metadata_of(path: Path) -> dict[str, str]:
         return {}
 
 
-def _probe(data: bytes, name: str) -> None:
+def _probe(data: bytes, name: str, columns: Sequence[str] | None) -> None:
     """Decode the file in a child process first: damaged pages can abort the one that reads them."""
-    command = [sys.executable, "-P", "-c", _PROBE]
+    command = [sys.executable, "-P", "-c", _PROBE, json.dumps(columns)]
     try:
         done = subprocess.run(command, input=data, capture_output=True, check=False)
     except (OSError, TypeError, ValueError):
@@ -107,3 +110,10 @@ def _stored(metadata: dict[str, str]) -> dict[str, object]:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def parquet_metadata(attributes: tuple[Attribute, ...]) -> dict[str, str]:
+    """Plain texts under their own key, for any reader; all attributes in one JSON, for ours."""
+    plain = {a.key: a.value for a in attributes if isinstance(a.value, str) and not a.children}
+    forms = {a.key: None if a.key in plain else to_json(a) for a in attributes}
+    return {**plain, PARQUET_KEY: json.dumps(forms)} if forms else {}

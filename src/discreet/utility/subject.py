@@ -73,8 +73,11 @@ def _read(path: Path) -> Subject:
     from discreet.certificate import reading_of
     from discreet.log.files import opened
     from discreet.log.reading import read_log
+    from discreet.log.variant_tables import is_variant_table, read_variants
     from discreet.models.document import TreeDocument
 
+    if is_variant_table(path):
+        return subject_of(read_variants(path)[0])
     if path.suffix.lower() != ".json":
         return subject_of(read_log(path, allow_empty=True, **reading_of(path)))
     with opened(path) as stream:

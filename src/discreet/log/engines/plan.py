@@ -80,15 +80,12 @@ class Plan:
 
         Where cases that lack a value are to be left out, the values that are missing stay so.
         """
-        types = {name: kind for name, kind in self.shape.types.items() if name in self.columns}
         shape = replace(
-            self.shape,
+            self.shape.narrowed(self.columns),
             case=self.case,
             activity=self.activity,
             timestamp=self.time,
             lifecycle=self.lifecycle,
-            types=types,
-            case_attributes=(),
             drop_incomplete=False,
         )
         before = 0
