@@ -80,7 +80,7 @@ def attributes(repetitions: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=("times", "attributes"))
+    parser.add_argument("table", nargs="?", choices=("times", "attributes"), default="attributes")
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--repetitions", type=int, default=3)
     given = parser.parse_args()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class DiscreetError(Exception):
-    """Something that the person who called can mend; the message says how.
+    """Something that the person who called can fix; the message says how.
 
     Errors about what was given are ValueErrors as well.
     """

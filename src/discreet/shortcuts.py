@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.mechanisms import DEFAULT_MECHANISM
+from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +21,8 @@ def release(
     mechanism: str = DEFAULT_MECHANISM,
     *,
     epsilon: float = 1.0,
+    times: bool = False,
+    attributes: Sequence[str] = (),
     source: str | None = None,
     purpose: str = "",
     no_ledger: bool = False,
@@ -28,6 +31,9 @@ def release(
     **options: Any,
 ) -> Release:
     """Release a log, a frame or a file under differential privacy.
+
+    With `times` the variants are completed into a whole log; `attributes` are columns to release
+    with it, such as `"org:resource"` or `"case:amount:number"`.
 
     `options` are parameters of the mechanism (`delta`, `alphabet`, …) and, unless `log` has been
     read already, options of `read_log` (`case`, `activity`, `individual`, …). As on the command
@@ -51,6 +57,19 @@ def release(
         raise ParameterError(
             f"{', '.join(reading)}: how a log is read is decided by then; give it to read_log"
         )
+    if times or (attributes and mechanism != "amun"):
+        from discreet.log.types import declared
+        from discreet.wholelogs.asking import asked_whole, declared_types
+
+        options = asked_whole(mechanism, {**options, "attributes": tuple(attributes)})
+        mechanism = WHOLE
+        options.setdefault("zone", reading.get("timezone") or "UTC")
+        if not isinstance(log, EventLog) and (kinds := declared_types(options)):
+            types = reading.get("types") or {}
+            read = declared(types) if isinstance(types, str) else types
+            reading["types"] = {**read, **kinds}
+    elif attributes:
+        options["attributes"] = tuple(attributes)
     chosen = build(mechanism, epsilon=epsilon, **options)
     if not allow_weak:
         chosen.target.refuse_if_too_weak()

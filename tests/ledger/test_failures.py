@@ -146,7 +146,7 @@ def test_a_file_that_is_no_ledger(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
     with pytest.raises(LedgerError, match="no ledger at"):
         Ledger(tmp_path / "empty.db")
-    with pytest.raises(LedgerError, match=r"mysql://…, which is no ledger"):
+    with pytest.raises(LedgerError, match=r"mysql://…, which is not a ledger"):
         Ledger("mysql://somewhere/else")
 
 

@@ -88,7 +88,7 @@ def test_what_is_said_of_values_that_are_no_timestamps() -> None:
     assert "3 April 2020 if the day comes first and 4 March 2020 if the month does" in said
     assert "timestamp_format='day-first' (--timestamp-format day-first)" in said
     assert "13 January 2024 if the day comes first and no date" in why_unread("13/01/2024")
-    assert "'soon' is no timestamp" in why_unread("soon")
+    assert "'soon' is not a timestamp" in why_unread("soon")
     assert "'%Y'" in why_unread("soon", "%Y")
     assert len(why_unread("x" * 1000)) < 250
 

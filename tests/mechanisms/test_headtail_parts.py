@@ -125,6 +125,14 @@ def test_recombination_follows_the_graph_of_the_head(monkeypatch: pytest.MonkeyP
     assert ("a", "b", "d", "c") in found.to_dict()
 
 
+def test_a_slip_leaves_out_repeats_or_swaps_one_event() -> None:
+    head = Variants.from_counts({("a", "b", "c"): 9, ("d",): 1})
+    found = candidates.slipped(head, 2000, np.random.default_rng(1))
+    swapped = {"bac", "acb", "abc"}  # the last event has none to be swapped with
+    slips = {"bc", "ac", "ab", "aabc", "abbc", "abcc", "dd", "d"} | swapped
+    assert {"".join(sequence) for sequence, _ in found} == slips
+
+
 def test_phases_double() -> None:
     assert candidates.phases(np.arange(10)).tolist() == [0, 1, 2, 3, 3, 4, 4, 4, 4, 5]
 

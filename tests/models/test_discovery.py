@@ -3,7 +3,6 @@ from hypothesis import given, settings
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.models.discovery import Miner, bridged, without_rare
-from discreet.models.playout import play_out
 from discreet.models.replay import replay
 from discreet.models.tree import (
     TAU,
@@ -15,6 +14,7 @@ from discreet.models.tree import (
     parallel,
     sequence,
 )
+from tests.models.playout import play_out
 
 from .test_tree import trees
 

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 
 from discreet.models.diagram import diagram_of
 from discreet.models.document import REFUSAL, TreeDocument
-from discreet.models.playout import play_out
 from discreet.models.pm4py import from_pm4py, to_pm4py
 from discreet.models.ptml import from_ptml, to_ptml
 from discreet.models.replay import replay
@@ -24,6 +23,7 @@ from discreet.models.tree import (
     sequence,
 )
 from discreet.releases import Document, render
+from tests.models.playout import play_out
 
 from .peer import quiet
 from .test_tree import trees

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner, segment_ends
-from discreet.models.playout import play_out
 from discreet.models.pm4py import from_pm4py
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, sequence
+from tests.models.playout import play_out
 
 from ..conftest import RealLog, read_once
 from .peer import miner

@@ -1,5 +1,5 @@
-from discreet.models.playout import play_out
 from discreet.models.tree import TAU, activity, exclusive, loop, parallel, sequence
+from tests.models.playout import play_out
 
 
 def test_play_out_draws_the_language() -> None:

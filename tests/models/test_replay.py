@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner
 from discreet.models.petri import net_of
-from discreet.models.playout import play_out
 from discreet.models.pm4py import net_from_pm4py, to_pm4py
 from discreet.models.prefixes import PrefixTree
 from discreet.models.replay import replay
@@ -21,6 +20,7 @@ from discreet.models.tree import (
     parallel,
     sequence,
 )
+from tests.models.playout import play_out
 
 from ..conftest import RealLog, read_once
 from .peer import frame, quiet, trace_fitness

@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.models.playout import play_out
 from discreet.models.replay import replay
 from discreet.models.tree import (
     TAU,
@@ -16,6 +15,7 @@ from discreet.models.tree import (
     parallel,
     sequence,
 )
+from tests.models.playout import play_out
 
 a, b, c, d = (activity(label) for label in "abcd")
 

@@ -22,7 +22,6 @@ from discreet.privacy.noise import (
     Inversion,
     Rational,
     bernoulli_exp,
-    categorical,
     coin_table,
     digit_tables,
     discrete_gaussian,
@@ -396,7 +395,7 @@ def test_coin_has_its_probability(x: Rational) -> None:
 
 def test_categorical_has_its_distribution() -> None:
     weights = [0, 5, 10**40, 0, 3 * 10**40, 10**39, 0]
-    counts = np.bincount(categorical(weights, DRAWS, SYSTEM), minlength=7)
+    counts = np.bincount(Categorical(weights).draw(DRAWS, SYSTEM), minlength=7)
     assert counts[[0, 1, 3, 6]].tolist() == [0] * 4
     expected = np.array([10, 30, 1]) / 41 * DRAWS
     assert stats.chisquare(counts[[2, 4, 5]], expected).pvalue > FALSE_ALARM
@@ -450,7 +449,7 @@ def test_sizes_and_types() -> None:
             discrete_gaussian(1, size, SYSTEM),
             truncated_laplace(1, 3, size, SYSTEM),
             geometric(Fraction(1, 10**5), size, SYSTEM),
-            categorical([1, 2], size, SYSTEM),
+            Categorical([1, 2]).draw(size, SYSTEM),
         ):
             assert draws.shape == (size,)
             assert draws.dtype == np.int64
@@ -493,12 +492,12 @@ def test_what_64_bits_cannot_hold_is_refused() -> None:
 @pytest.mark.parametrize("weights", [[], [0, 0], [1, -1]])
 def test_weights_must_make_a_distribution(weights: list[int]) -> None:
     with pytest.raises(ValueError, match="weights"):
-        categorical(weights, 1, SYSTEM)
+        Categorical(weights).draw(1, SYSTEM)
 
 
 def test_float_weights_are_refused() -> None:
     with pytest.raises(TypeError):
-        categorical([0.5, 0.5], 1, SYSTEM)  # type: ignore[list-item]
+        Categorical([0.5, 0.5]).draw(1, SYSTEM)  # type: ignore[list-item]
 
 
 # the guide by the first 16 bits, for many draws at once

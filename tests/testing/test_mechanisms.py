@@ -152,10 +152,10 @@ def promise_with(usual: Mechanism, changed: Mapping[str, float]) -> Guarantee | 
             )
 
     try:
-        found: Guarantee = Changed(**usual.settings).guarantee()
-        return found
+        built: Mechanism = Changed(**usual.settings)
     except ValueError:
         return None
+    return built.guarantee()
 
 
 @pytest.mark.parametrize("name", mechanism_names())

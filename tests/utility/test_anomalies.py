@@ -7,7 +7,7 @@ from discreet.log.variants import Variants
 
 pytest.importorskip("sklearn", reason="the isolation forest needs scikit-learn")
 
-from discreet.utility.anomalies import Normality, normal_share
+from discreet.utility.anomalies import Normality
 
 
 def test_real_behaviour_is_normal_and_noise_is_not() -> None:
@@ -23,9 +23,9 @@ def test_real_behaviour_is_normal_and_noise_is_not() -> None:
 def test_shares_are_of_cases() -> None:
     log = Variants.from_counts({("a", "b"): 990, ("c", "d", "c", "d"): 10})
     mixed = Variants.from_counts({("a", "b"): 3, ("c", "d", "c", "d"): 1})
-    assert normal_share(log, mixed) == pytest.approx(0.75)
+    assert Normality(log).share(mixed) == pytest.approx(0.75)
 
 
 def test_unknown_activities_are_ignored() -> None:
     log = Variants.from_counts({("a", "b"): 990, ("c", "d"): 10})
-    assert normal_share(log, Variants.from_counts({("x", "y"): 2})) in (0.0, 1.0)
+    assert Normality(log).share(Variants.from_counts({("x", "y"): 2})) in (0.0, 1.0)

@@ -10,6 +10,9 @@ import polars as pl
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 
 START = datetime(2021, 3, 1, 8, tzinfo=UTC)
+WORKING = {"check": 0.05, "decide": 1.5, "unheard of": 300.0}
+"""Hours that an activity takes."""
+
 Event = tuple[str, float, str | None, float | None]
 """Activity, hours since `START`, resource, amount of the case."""
 
@@ -17,7 +20,14 @@ Event = tuple[str, float, str | None, float | None]
 def log_of(cases: list[list[Event]]) -> EventLog:
     """A log of such cases."""
     rows = [
-        (f"c{i}", activity, START + timedelta(hours=hours), resource, amount)
+        (
+            f"c{i}",
+            activity,
+            START + timedelta(hours=hours),
+            resource,
+            amount,
+            START + timedelta(hours=hours - WORKING.get(activity, 0)),
+        )
         for i, case in enumerate(cases)
         for activity, hours, resource, amount in case
     ]
@@ -29,6 +39,7 @@ def log_of(cases: list[list[Event]]) -> EventLog:
             TIME: pl.Datetime("us", "UTC"),
             "org:resource": pl.String,
             "case:amount": pl.Float64,
+            "start_timestamp": pl.Datetime("us", "UTC"),
         },
         orient="row",
     )

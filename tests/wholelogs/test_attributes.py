@@ -3,6 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+import discreet
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.wholelogs import Whole
@@ -92,3 +93,26 @@ def test_numbers_without_spikes_follow_their_distribution() -> None:
 def test_columns_that_do_not_fit_are_refused(attribute: str, message: str) -> None:
     with pytest.raises(LogError, match=message):
         Whole(attributes=(attribute,)).check(log_of(office(5)))
+
+
+def test_rare_names_are_told_beforehand() -> None:
+    cases: list[list[Event]] = [
+        [(activity, at, f"r{i % 300}", amount) for activity, at, _, amount in case]
+        for i, case in enumerate(office(900))
+    ]
+    mechanism = Whole(attributes=ASKED)
+    (note,) = (one for one in mechanism._notes() if "values of org:resource" in one)
+    assert "become (other)" in note
+    (warning,) = (one for one in mechanism.advice(log_of(cases)) if "org:resource" in one)
+    assert "300 of 300 values" in warning
+    assert not Whole(attributes=ASKED, epsilon=50).advice(log_of(office(900)))
+
+
+def test_one_line_in_python() -> None:
+    done = discreet.release(
+        log_of(office(400)), "travas", epsilon=8, times=True, no_ledger=True, fidelity="strict",
+        attributes=["org:resource", "case:amount:number"],
+    )  # fmt: skip
+    assert isinstance(done.artefact, EventLog)
+    assert done.artefact.table.columns[3:] == ["org:resource", "case:amount"]
+    assert done.parameters["variants"] == "travas"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,10 @@ from discreet.arrays import Floats, Integers
 from discreet.mechanisms.blocks.contributions import GRID, Contributions
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
-from discreet.wholelogs import Whole, tables, values
-from discreet.wholelogs.attributes import Observed
+from discreet.wholelogs import Whole, profiles, tables, values, work
+from discreet.wholelogs.attributes import MOST_VOTES, Observed
 from discreet.wholelogs.completing import complete
+from discreet.wholelogs.courses import Courses
 from discreet.wholelogs.declaring import Attribute
 from tests.wholelogs.logs import Event, log_of, office
 
@@ -31,7 +34,7 @@ class Replay:
         self.questions: list[list[Question]] = [[], []]
         self.tables: list[list[Integers]] = [[], []]
         self.answers: list[tuple[Floats, float]] = []
-        self.named: list[tuple[pl.Series, tuple[Floats, float]]] = []
+        self.named: dict[str, tuple[pl.Series, dict[Any, int]]] = {}
         self.rhos: list[Fraction] = []
         self.run = 0
 
@@ -53,34 +56,43 @@ class Replay:
         return self.answers[place]
 
     def names(
-        self, observed: Observed, one: Integers, attribute: Attribute, spending: Any,
+        self, observed: Observed, courses: Courses, attribute: Attribute, spending: Any,
         rng: Randomness,
     ) -> tuple[pl.Series, Integers, tuple[Floats, float]]:  # fmt: skip
         """Names are those of the first run, whose values the second has or lacks."""
         step = spending.find(f"names of {attribute.column}", Gaussian)
-        counts = np.bincount(one[one >= 0], minlength=len(observed.values))
-        by_value = dict(zip(observed.values.to_list(), counts.tolist(), strict=True))
-        place = sum(name == step.name for name, _, _ in self.questions[self.run])
-        assert place == 0
+        if attribute.of_case:
+            one = observed.of_cases(courses.offsets)
+            owner, value = np.flatnonzero(one >= 0), one[one >= 0]
+        else:
+            owner, value = observed.votes(courses.offsets, rng)
+        votes = Contributions.of(owner, value, len(observed.values))
+        exact = np.zeros(len(observed.values), dtype=np.int64)
+        np.add.at(exact, votes.key, votes.bounded(1, "l2", courses.cases, GRID))
+        weights = dict(zip(observed.values.to_list(), exact.tolist(), strict=True))
         self.questions[self.run].append((step.name, 0, 1))
         if self.run == 0:
-            kept = observed.values.filter(pl.Series(counts > 5))
-            self.named.append((kept, (np.zeros(len(kept)), 1.0)))
+            kept = observed.values.filter(pl.Series(exact > 5 * GRID))
+            self.named[step.name] = kept, weights
             self.rhos.append(step.rho)
-            self.tables[0].append(np.zeros(0, dtype=np.int64))
             self.answers.append((np.zeros(0), 1.0))
-            self.counts = getattr(self, "counts", {}) | {step.name: by_value}
-        else:
-            self.tables[1].append(np.zeros(0, dtype=np.int64))
-            before = self.counts[step.name]
-            apart = [abs(before.get(v, 0) - by_value.get(v, 0)) for v in {*before, *by_value}]
-            assert sum(apart) <= 1
-        named, seen = self.named[
-            [n for n, _, _ in self.questions[self.run] if n.startswith("names")].index(step.name)
-        ]
+        named, before = self.named[step.name]
+        apart = [before.get(v, 0) - weights.get(v, 0) for v in {*before, *weights}]
+        self.tables[self.run].append(np.array(apart, dtype=np.int64) * self.run)
+        if self.run == 0:
+            self.tables[0][-1] = np.zeros(1, dtype=np.int64)
         number = {value: i for i, value in enumerate(named.to_list())}
         codes = [number.get(value, len(named)) for value in observed.values.to_list()]
-        return named, np.array(codes, dtype=np.int64), seen
+        return named, np.array(codes, dtype=np.int64), (np.zeros(len(named)), 1.0)
+
+
+def first_votes(observed: Observed, offsets: Integers, _: Randomness) -> tuple[Integers, Integers]:
+    """The first values of each case in order, so that both runs choose alike."""
+    held = np.flatnonzero(observed.present)
+    case = np.searchsorted(offsets, held, side="right") - 1
+    pairs = np.unique(np.stack([case, observed.codes[held]]), axis=1)
+    rank = np.arange(pairs.shape[1]) - np.searchsorted(pairs[0], pairs[0])
+    return pairs[0][rank < MOST_VOTES], pairs[1][rank < MOST_VOTES]
 
 
 def century(_: int) -> list[Event]:
@@ -104,16 +116,28 @@ def test_one_case_more_costs_what_is_stated(
     further: Any, zone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cases = office(400)
-    mechanism = Whole(epsilon=4, attributes=("org:resource", "case:amount:number"), zone=zone)
+    mechanism = Whole(
+        epsilon=4, attributes=("org:resource", "case:amount:number"), zone=zone,
+        begun="start_timestamp",
+    )  # fmt: skip
     replay = Replay()
-    monkeypatch.setattr(tables, "noisy_sum", replay.noisy_sum)
-    monkeypatch.setattr(values, "noisy_sum", replay.noisy_sum)
+    for module in (tables, profiles, values, work):
+        monkeypatch.setattr(module, "noisy_sum", replay.noisy_sum)
     monkeypatch.setattr(values, "_names", replay.names)
+    monkeypatch.setattr(Observed, "votes", first_votes)
     monkeypatch.setattr(Observed, "of_one_event", lambda self, offsets, rng: self.of_cases(offsets))
     released = log_of(cases).variants
     assert mechanism.spending is not None
     for replay.run, one in enumerate((log_of([*cases, further(0)]), log_of(cases))):
-        complete(one, released, mechanism.asked, zone, mechanism.spending, Randomness.seeded(3))
+        complete(
+            one,
+            released,
+            mechanism.asked,
+            mechanism.begun,
+            zone,
+            mechanism.spending,
+            Randomness.seeded(3),
+        )
     assert replay.questions[0] == replay.questions[1]
     lost = Fraction(0)
     for (_, _, bound), rho, with_it, without in zip(
@@ -145,13 +169,31 @@ def test_a_case_adds_no_more_than_its_bound(many: list[int], bound: int, seed: i
     assert (squares <= bound * GRID**2).all()
 
 
-def test_threshold_of_names_keeps_lone_values_back() -> None:
+@pytest.mark.parametrize("votes", [1, MOST_VOTES])
+def test_threshold_of_names_keeps_lone_values_back(votes: int) -> None:
     step = Whole(attributes="org:resource").step("names of org:resource", Gaussian)
-    threshold = values.naming_threshold(step)
-    reach = np.arange(0, 40_000) + threshold - 1
-    weights = np.exp(-(reach.astype(np.float64) ** 2) / (2 * float(step.noise(1).size)))
-    normal = np.sqrt(2 * np.pi * float(step.noise(1).size))
-    assert weights.sum() / normal <= step.failing
+    noise = float(step.noise(1).size)
+    for many in range(1, votes + 1):
+        least = math.ceil(values.naming_threshold(step, votes) - 1 / math.sqrt(many))
+        reach = least + np.arange(0, 40_000)
+        weights = np.exp(-(reach.astype(np.float64) ** 2) / (2 * noise))
+        assert many * weights.sum() / np.sqrt(2 * np.pi * noise) <= step.failing
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=30, deadline=None)
+def test_votes_are_few_and_distinct(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 30, 12)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    codes = rng.integers(-1, 15, offsets[-1])
+    observed = Observed(codes, pl.Series(range(15)))
+    owner, value = observed.votes(offsets, Randomness.seeded(seed))
+    for case, (begin, end) in enumerate(pairwise(offsets.tolist())):
+        own = set(codes[begin:end].tolist()) - {-1}
+        voted = value[owner == case].tolist()
+        assert len(voted) == len(set(voted)) == min(len(own), MOST_VOTES)
+        assert set(voted) <= own
 
 
 def test_shares_add_up_and_never_cost_more() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of, visible_at
 from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, with_default
 from discreet.mechanisms.parameters import ParameterError
-from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
 from discreet.privacy.words import certainty
 from discreet.utility.evaluation import WARNING
 
@@ -98,7 +98,7 @@ def advise(
     chosen, left_out = (with_default(names), {}) if names else _alternatives(given, delta)
     for name in chosen:
         for epsilon in budgets:
-            _build(name, {**given, "epsilon": epsilon, "delta": delta})
+            mechanism_taking(name, {**given, "epsilon": epsilon, "delta": delta})
     visible = tuple(visible_at(log, e, delta, bound) for e in budgets) if delta else ()
     trials = run_trials(
         log,
@@ -122,11 +122,6 @@ def advise(
     )
 
 
-def _build(name: str, given: dict[str, Any]) -> None:
-    known = mechanism_class(name).parameters()
-    mechanism(name, **{key: value for key, value in given.items() if key in known})
-
-
 def _alternatives(given: dict[str, Any], delta: float) -> tuple[list[str], dict[str, list[str]]]:
     """The mechanisms that can run as things are, and why others cannot."""
     from discreet.mechanisms.generative.base import Generative
@@ -142,7 +137,7 @@ def _alternatives(given: dict[str, Any], delta: float) -> tuple[list[str], dict[
             reason = SLOW
         else:
             try:
-                _build(name, {"epsilon": 1.0, "delta": delta, **given})
+                mechanism_taking(name, {"epsilon": 1.0, "delta": delta, **given})
             except ParameterError as error:
                 reason = str(error)
         if reason:

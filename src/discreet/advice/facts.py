@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
-"""Bounds on the cases of a person that are looked at, up to the first that keeps everything."""
+"""Bounds on the cases of a person that are tried, up to the first that keeps everything."""
 
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 """Sizes up to which a variant may be called rare."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.bench.runner import limited
 from discreet.mechanisms import DEFAULT_MECHANISM
-from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.mechanisms.registry import mechanism_names, mechanism_taking
 from discreet.utility.evaluation import Evaluator, Group
 from discreet.utility.model import can_discover
 
@@ -199,8 +199,7 @@ def _cell(name: str, given: dict[str, Any]) -> _Cell:
     """The mechanism built for one budget, or the reason why it cannot be."""
     epsilon = given["epsilon"]
     try:
-        declared = mechanism_class(name).parameters()
-        built = mechanism(name, **{k: v for k, v in given.items() if k in declared})
+        built = mechanism_taking(name, given)
         promise = built.guarantee()
     except Exception as error:
         return _Cell(None, Trial(name, epsilon, problem=_words(error)))

@@ -70,7 +70,8 @@ def audit(
     chosen = list(pairs) if pairs is not None else subject.pairs(quick)
     job = _Job(subject, chosen, effort or (QUICK if quick else FULL))
     tasks = job.tasks()
-    found = _run([*tasks, *(_mutant_tasks([job]) if mutants else ())], workers, watch)
+    silent = _mutant_tasks([*_ways(subject, job.effort), job]) if mutants else []
+    found = _run([*tasks, *silent], workers, watch)
     return _with_powers([job.result(found[: len(tasks)])], found)[0]
 
 
@@ -120,7 +121,7 @@ def processors() -> int:
 
 def _subject(name: str, parameters: dict[str, Any]) -> Subject:
     """The mechanism with these parameters, on the pairs of what it declares nearest to them."""
-    declared = subjects_of(name)
+    declared = [one for one in subjects_of(name) if not one.case.given]
     shared = [
         sum(parameters.get(key) == value for key, value in one.case.parameters.items())
         for one in declared
@@ -129,10 +130,25 @@ def _subject(name: str, parameters: dict[str, Any]) -> Subject:
     return Subject(name, AuditCase(parameters, nearest.pairs, nearest.usual))
 
 
+def _ways(subject: Subject, effort: Effort) -> list[_Job]:
+    """The same mechanism where given answers lead it."""
+    if subject.ready is not None:
+        return []
+    cases = [one.case for one in subjects_of(subject.mechanism) if one.case.given]
+    ways = [
+        Subject(
+            subject.mechanism,
+            replace(case, parameters={**case.parameters, **subject.case.parameters}),
+        )
+        for case in cases
+    ]
+    return [_Job(one, one.pairs(), effort) for one in ways]
+
+
 def _declared(mechanism: Mechanism) -> AuditCase:
     """What a ready mechanism declares nearest to its own parameters."""
     return max(
-        type(mechanism).audit_cases(),
+        (case for case in type(mechanism).audit_cases() if not case.given),
         key=lambda case: sum(mechanism.settings[k] == v for k, v in case.parameters.items()),
     )
 

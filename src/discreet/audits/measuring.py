@@ -74,6 +74,10 @@ TURNS = (Turn(12, 1.0, True), Turn(60, 4.0, False), Turn(240, 16.0, False))
 else is random, such as the first weights of a network, the best event takes more to be found."""
 
 
+FEW = 3
+"""Runs of either log after which a step that never answered is not waited for."""
+
+
 def audit_mutant(
     mechanism: Mechanism, step: str, pair: Pair, against: Budget, turn: Turn
 ) -> Evidence | None:
@@ -86,6 +90,10 @@ def audit_mutant(
     """
     first, second = pair.logs
     until = step if turn.first else None
+    if turn.first and not batched(mechanism):
+        begun = [run for log in pair.logs for run in releases(mechanism, log, FEW, until)]
+        if all(step not in run.answers for run in begun):
+            return None
     trials = (
         releases(mechanism, first, turn.trials, until),
         releases(mechanism, second, turn.trials, until),

@@ -6,7 +6,7 @@ leaves that are silent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -166,13 +166,18 @@ class Fixed:
 
 
 def _silenced(mechanism: Mutated, names: set[str]) -> Mutated:
+    return with_leaves(mechanism, partial(_silent, names=names))
+
+
+def with_leaves(mechanism: Mutated, change: Callable[[Step], Step | None]) -> Mutated:
+    """The mechanism with other leaves in its tree of steps, the rest being the same."""
     assert mechanism.spending is not None
-    tree = _silent(mechanism.spending, names)
+    tree = mechanism.spending.mapped(change)
     mutant = copy(mechanism)
     changed: dict[str, Any] = {"spending": tree, "_spending": partial(_same, tree)}
     if isinstance(mechanism, Auto):
         chosen, reason = mechanism.choice
-        changed["choice"] = _silenced(chosen, names), reason
+        changed["choice"] = with_leaves(chosen, change), reason
     mutant.__dict__.update(changed)
     return mutant
 
@@ -192,15 +197,11 @@ def _same(value: Any, budget: Budget) -> Any:
     return value
 
 
-def _silent(step: Step, names: set[str]) -> Step:
-    """The tree with the leaves of these names silent."""
-
-    def silenced(leaf: Step) -> Step | None:
-        if leaf.name not in names or type(leaf) not in SILENT:
-            return None
-        values = {entry.name: getattr(leaf, entry.name) for entry in fields(leaf)}
-        if isinstance(leaf, Selecting):
-            values["selection"] = _quiet_selection(leaf.selection)
-        return SILENT[type(leaf)](**values)
-
-    return step.mapped(silenced)
+def _silent(leaf: Step, names: set[str]) -> Step | None:
+    """A silent leaf in place of one of these names."""
+    if leaf.name not in names or type(leaf) not in SILENT:
+        return None
+    values = {entry.name: getattr(leaf, entry.name) for entry in fields(leaf)}
+    if isinstance(leaf, Selecting):
+        values["selection"] = _quiet_selection(leaf.selection)
+    return SILENT[type(leaf)](**values)

@@ -233,8 +233,10 @@ def _listed(parameters: Mapping[str, Any]) -> str:
 
 def _short(value: Any) -> str:
     """A value in a table: lists of texts without quotes and brackets."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {_short(one)}" for key, one in value.items())
     if isinstance(value, tuple):
-        return "/".join(one if isinstance(one, str) else " ".join(one) for one in value)
+        return "/".join(" ".join(one) if isinstance(one, tuple) else str(one) for one in value)
     return str(value)
 
 

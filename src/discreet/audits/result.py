@@ -12,6 +12,8 @@ from discreet.privacy.guarantee import Budget, Guarantee
 
 Verdict = Literal["consistent", "violated", "no guarantee", "not tested"]
 CONFIDENCE = 0.95
+GIVEN = "given"
+"""Stands among the parameters of an audit for answers that were given."""
 FALSE_ALARM = 1e-9
 """The chance that one pair is called a violation though the promise holds."""
 
@@ -109,7 +111,11 @@ class Audit:
     @property
     def command(self) -> str:
         """What repeats it."""
-        options = [f"--{key.replace('_', '-')} {value}" for key, value in self.parameters.items()]
+        options = [
+            f"--{key.replace('_', '-')} {value}"
+            for key, value in self.parameters.items()
+            if key != GIVEN
+        ]
         return " ".join(["discreet audit", self.mechanism, *options])
 
     @property

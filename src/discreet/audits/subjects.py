@@ -6,7 +6,9 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.audits.given import with_answers
 from discreet.audits.reference import REFERENCE_MECHANISMS
+from discreet.audits.result import GIVEN
 from discreet.log.neighbours import Pair
 from discreet.mechanisms.audit_cases import (
     BROKEN_RULE,
@@ -68,8 +70,11 @@ class Subject:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those that were given."""
-        return dict(self.ready.settings) if self.ready else dict(self.case.parameters)
+        """Those that were given, and the answers that were."""
+        if self.ready:
+            return dict(self.ready.settings)
+        answers = {GIVEN: dict(self.case.given)} if self.case.given else {}
+        return dict(self.case.parameters) | answers
 
     def build(self, pair: Pair | None = None) -> Mechanism:
         """The mechanism for an audit on a pair of logs.
@@ -90,7 +95,8 @@ class Subject:
         if pair is not None:
             usual |= {"alphabet": pair.alphabet, **pair.public}
         chosen = {key: value for key, value in usual.items() if key in known}
-        return owner(**chosen | dict(self.case.parameters))
+        built = owner(**chosen | dict(self.case.parameters))
+        return with_answers(built, self.case.given)
 
     def pairs(self, quick: bool = False) -> list[Pair]:
         """The pairs for its neighbour relation, or the most telling ones."""

@@ -25,6 +25,8 @@ class Control:
     random: bool = True
     model_only: bool = False
     """Whether it is a model, with nothing else to measure."""
+    times_only: bool = False
+    """Whether it says something of times, and of nothing else."""
     size: float = 1.0
     """Of the log that is measured, as a share; counts of edits are scaled up by it."""
 
@@ -71,6 +73,22 @@ def _flower(log: EventLog, rng: Randomness) -> tuple[EventLog, Any]:
     return log, flower(log.activities)
 
 
+def _one_wait(log: EventLog, rng: Randomness) -> tuple[EventLog, EventLog]:
+    from discreet.log.assemble import assemble
+    from discreet.log.instants import microseconds, since_start
+
+    begin, lengths = log.offsets[:-1], np.diff(log.offsets)
+    waits = np.diff(since_start(log), prepend=0)
+    later = np.setdiff1d(np.arange(log.events), begin)
+    waits[begin] = 0
+    waits[later] = waits[later[rng.permutation(len(later))]]
+    passed = np.cumsum(waits)
+    since = passed - np.repeat(passed[begin], lengths)
+    times = since + np.repeat(microseconds(log)[begin], lengths)
+    names = [str(i) for i in range(log.cases)]
+    return log, assemble(names, log.activities, log.codes, log.offsets, times)
+
+
 CONTROLS = {
     "original": Control(
         "the log itself; for models, what the raw log's model scores", _original, False
@@ -82,6 +100,11 @@ CONTROLS = {
         "every true variant equally often: what knowing the variants is worth", _uniform
     ),
     "data-free": Control("random orders of the alphabet: what knowing nothing scores", _data_free),
+    "one-wait": Control(
+        "the log with its waits shuffled: what one distribution for all waits scores",
+        _one_wait,
+        times_only=True,
+    ),
     "flower": Control(
         "the model that allows everything: what any model scores", _flower, False, model_only=True
     ),

@@ -63,7 +63,8 @@ class Log:
         for name in options:
             if name not in known:
                 raise ParameterError(
-                    f"{name!r} is no option of reading {file}; known are {', '.join(sorted(known))}"
+                    f"{name!r} is not an option of reading {file}; known are "
+                    f"{', '.join(sorted(known))}"
                 )
         return cls(file, options.pop("classifier", "activity"), options)
 
@@ -130,7 +131,7 @@ class BenchPlan:
     logs: tuple[Log, ...]
     entries: tuple[Entry, ...]
     epsilon: tuple[float, ...]
-    delta: tuple[float, ...]
+    delta: tuple[float, ...] = ()
     repetitions: int = 10
     measures: tuple[Group, ...] = GROUPS
     timeout: float = 600.0
@@ -222,7 +223,8 @@ class BenchPlan:
             runs: list[tuple[str, str, dict[str, Any]]] = [
                 (name, f"control:{name}", {})
                 for name, control in CONTROLS.items()
-                if not control.model_only or "model" in self.measures
+                if (not control.model_only or "model" in self.measures)
+                and (not control.times_only or "times" in self.measures)
             ]
             runs += [
                 (entry.label, entry.name, chosen)
@@ -290,30 +292,24 @@ def _parsed(name: str, values: dict[str, Any]) -> BenchPlan:
         raise ParameterError(
             f"the plan {name} asks for the unknown measures {unknown}; known: {', '.join(GROUPS)}"
         )
+    given: dict[str, Any] = {"title": name}
+    given |= {key: values[key] for key in _PLAIN & values.keys()}
+    given |= {key: tuple(values[key]) for key in _LISTS & values.keys()}
     return BenchPlan(
         name=name,
-        title=values.get("title", name),
         logs=tuple(Log(x) if isinstance(x, str) else Log.of(**x) for x in values["logs"]),
         entries=tuple(_entry(name, entry) for entry in values["mechanism"]),
-        epsilon=tuple(values["epsilon"]),
-        delta=tuple(values.get("delta", ())),
-        repetitions=int(values.get("repetitions", 10)),
-        measures=measures,
-        timeout=float(values.get("timeout", 600)),
-        about=values.get("about", ""),
-        published=values.get("published"),
-        reasons=tuple(values.get("reasons", ())),
         claims=tuple(
             Claim(**{**claim, "logs": tuple(claim.get("logs", ()))})
             for claim in values.get("claim", ())
         ),
+        **given,
     )
 
 
-_KEYS = {
-    *("title", "about", "logs", "epsilon", "delta", "repetitions", "measures", "timeout"),
-    *("published", "reasons", "claim", "mechanism"),
-}
+_PLAIN = {"title", "about", "repetitions", "timeout", "published"}
+_LISTS = {"epsilon", "delta", "measures", "reasons"}
+_KEYS = {"logs", "mechanism", "claim", *_PLAIN, *_LISTS}
 
 
 def _entry(plan: str, values: dict[str, Any]) -> Entry:

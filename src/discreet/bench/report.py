@@ -22,6 +22,7 @@ from discreet.bench.summary import (
     shown,
     verdicts,
 )
+from discreet.drawing.pages import render_page
 from discreet.drawing.plots import box_plot, heat_map
 from discreet.utility.evaluation import WARNING
 
@@ -31,14 +32,11 @@ COUNTS = ("absolute_difference", "absolute_difference_published", "size_ratio")
 
 def html_report(plan: BenchPlan, rows: Iterable[Row], *, command: str) -> str:
     """The whole report of a plan from its rows; everything but our own drawings is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     settings = settings_of(rows)
     differences = gaps(plan, settings)
-    pages = Environment(
-        loader=PackageLoader("discreet.bench"), autoescape=True, undefined=StrictUndefined
-    )
-    return pages.get_template("report.html").render(
+    return render_page(
+        "discreet.bench",
+        "report.html",
         plan=plan,
         warning=WARNING,
         about=[text for text in plan.about.strip().split("\n\n") if text],

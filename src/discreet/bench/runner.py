@@ -1,4 +1,4 @@
-"""Running a plan: in parallel, every result stored at once, going on where it stopped."""
+"""Running a plan: in parallel, every result stored at once, resumed where it stopped."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _single_threaded() -> Iterator[None]:
-    """Workers already fill the cores: their libraries shall not start threads of their own."""
+    """Workers already fill the cores: their libraries must not start threads of their own."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))

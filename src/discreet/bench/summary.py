@@ -125,7 +125,7 @@ def measured(settings: Iterable[Setting]) -> list[str]:
 def axes_of(settings: Sequence[Setting]) -> list[str]:
     """The parameters that tell settings of the same label and log apart: ε, δ, then others.
 
-    Those that only follow the budget, such as a pruning threshold for each ε, are none.
+    Those that only follow the budget, such as a pruning threshold for each ε, do not count.
     """
     by_label: dict[tuple[str, str], list[Setting]] = defaultdict(list)
     for one in settings:

@@ -14,13 +14,10 @@ from rich.text import Text
 
 from discreet.cli.console import err, out, print_json, watched
 from discreet.cli.options import (
-    AllowWeak,
     Delta,
     Epsilons,
-    Force,
     Json,
     LogPath,
-    NoLedger,
     given_parameters,
     mechanism_option,
     more_time,
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.advice.page import Grid
 
 
-@with_options(parameters=True, every=True)
+@with_options(parameters=True, booking=True, every=True)
 def advise(
     log: LogPath,
     epsilon: Epsilons = None,
@@ -50,12 +47,11 @@ def advise(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also as a page with plots, .html.")
     ] = None,
-    force: Force = False,
     private: Annotated[
         Path | None,
         typer.Option(
             metavar="STAND-IN",
-            help="Release a stand-in for the log to this file, and look at that only.",
+            help="Release a stand-in for the log to this file, and read nothing else.",
             rich_help_panel="Advice that is covered",
         ),
     ] = None,
@@ -66,19 +62,10 @@ def advise(
             rich_help_panel="Advice that is covered",
         ),
     ] = 0.2,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            help="With --private: the data source to book on.",
-            rich_help_panel="Advice that is covered",
-        ),
-    ] = None,
-    no_ledger: NoLedger = False,
-    allow_weak: AllowWeak = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
-    """Help to choose a budget: what each would leave of this log. For its holder only.
+    """Help choose a budget: what each would leave of this log. For its holder only.
 
     Says how many cases people have and how rare variants are; then releases the log at several
     budgets with several mechanisms, again and again while time lasts, and measures what is left.
@@ -106,17 +93,11 @@ def advise(
         mechanism_class(name)
     if output is not None:
         check_target(output, (".html", ".htm"))
-        check_unused(output, log, force=force)
+        check_unused(output, log, force=values["force"])
     parameters = given_parameters(values)
     covered = ""
     if private is not None:
-        booking = {
-            "source": source,
-            "no_ledger": no_ledger,
-            "force": force,
-            "allow_weak": allow_weak,
-        }
-        covered = _stand_in(log, private, spend, delta, booking, values)
+        covered = _stand_in(log, private, spend, delta, values)
         log, values = private, _reading(private, parameters)
     events = read(log, values)
     with watched("looking at the log") as on_start:
@@ -144,32 +125,18 @@ def advise(
         out.print(f"\nPage: {output}", markup=False)
 
 
-def _stand_in(
-    log: Path,
-    target: Path,
-    spend: float,
-    delta: float,
-    booking: dict[str, Any],
-    values: dict[str, Any],
-) -> str:
+def _stand_in(log: Path, target: Path, spend: float, delta: float, values: dict[str, Any]) -> str:
     """Release the stand-in, booked like any release; what to say of it."""
     from discreet.cli.release import release
     from discreet.mechanisms import DEFAULT_MECHANISM
     from discreet.mechanisms.registry import mechanism_class
 
     known = mechanism_class(DEFAULT_MECHANISM).parameters()
-    reading = {k: v for k, v in values.items() if k not in given_parameters(values)}
-    given = {k: v for k, v in given_parameters(values).items() if k in known}
+    others = given_parameters(values).keys() - known.keys()
+    values = {name: value for name, value in values.items() if name not in others}
+    values["purpose"] = values["purpose"] or "stand-in for advice"
     with redirect_stdout(sys.stderr):
-        release(
-            log,
-            target,
-            DEFAULT_MECHANISM,
-            purpose="stand-in for advice",
-            **booking,
-            **reading,
-            **given | {"epsilon": spend, "delta": delta},
-        )
+        release(log, target, DEFAULT_MECHANISM, **values | {"epsilon": spend, "delta": delta})
     return translate(
         "These figures are about %(file)s, a release of ε = %(spent)s that was paid for, not about "
         "the raw log: a choice by them is covered. It lacks rare behaviour, so they come out too "

@@ -107,7 +107,9 @@ def build(arguments: Sequence[str] = ()) -> typer.Typer:
     app.callback(help=taught(discreet))(discreet)
     for command in COMMANDS:
         app.command(help=taught(command))(extended(command, arguments))
-    ledger = typer.Typer(no_args_is_help=True, help="What may be spent on a data source, and was.")
+    ledger = typer.Typer(
+        no_args_is_help=True, help="What each data source may spend, and has spent."
+    )
     for name, action in budget.COMMANDS.items():
         ledger.command(name, help=taught(action))(extended(action, arguments))
     app.add_typer(ledger, name="budget")

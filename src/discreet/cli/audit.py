@@ -12,8 +12,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from discreet.cli.certificate import MARKS
-from discreet.cli.console import err, out, print_json, stage
+from discreet.cli.console import err, out, print_json, show_findings, stage
 from discreet.cli.options import (
     Json,
     given_parameters,
@@ -53,7 +52,8 @@ def audit(
         list[str] | None, typer.Option(help="Only this pair of logs; may be repeated.")
     ] = None,
     releases: Annotated[
-        int | None, typer.Option(min=200, help="So many of each log, however long it takes.")
+        int | None,
+        typer.Option(min=200, help="This many of each log, however long it takes."),
     ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; one per processor if not given.")
@@ -78,7 +78,7 @@ def audit(
     against: Annotated[
         Path | None, typer.Option(help="With --file: the raw log, to try seeds on.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="With --against: try so many.")] = 100,
+    seeds: Annotated[int, typer.Option(min=1, help="With --against: how many to try.")] = 100,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -209,9 +209,7 @@ def _file(
     if as_json:
         print_json({"checks": [asdict(finding) for finding in findings]})
     else:
-        for finding in findings:
-            detail = f": {finding.detail}" if finding.detail else ""
-            out.print(f"{MARKS[finding.outcome]} {finding.check}{detail}")
+        show_findings(findings)
     if any(finding.outcome == "fails" for finding in findings):
         raise typer.Exit(1)
 

@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from discreet.cli.console import err, out, print_json
+from discreet.cli.console import FIGURE_HEADS, err, out, print_json
 from discreet.cli.options import Json, mechanism_option, reading_options, with_options
 
 if TYPE_CHECKING:
@@ -24,13 +24,6 @@ Texts = list[str] | None
 Numbers = list[float] | None
 
 SYMBOLS = {"epsilon": "ε", "delta": "δ"}
-BRIEF = {
-    "similarity": "similar",
-    "follows_total_variation": "steps",
-    "fitness": "fitness",
-    "precision": "precise",
-    "size_ratio": "size",
-}
 
 
 @with_options()
@@ -61,7 +54,7 @@ def bench(
     """Run logs × mechanisms × budgets × repetitions and write a report. For the logs' holder.
 
     Results go to OUTPUT/results.sqlite as they come; run the same command again after an
-    interruption and it goes on. The report, OUTPUT/report.html, has every figure, the controls,
+    interruption and it continues. The report, OUTPUT/report.html, has every figure, the controls,
     the failures, and for the papers' plans how far we are from what was published; table.md has
     the main tables for documents.
 
@@ -199,7 +192,7 @@ def _show(settings: list[Setting]) -> None:
 
     err.print("[bold yellow]For you, not for publication: these read the raw logs.[/bold yellow]")
     present = measured(settings)
-    columns = {name: head for name, head in BRIEF.items() if name in present}
+    columns = {name: head for name, head in FIGURE_HEADS.items() if name in present}
     axes = axes_of(settings)
     for log in dict.fromkeys(one.log for one in settings):
         heads = ["mechanism", *(SYMBOLS.get(axis, axis) for axis in axes), *columns.values()]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Source = Annotated[str, typer.Argument(metavar="SOURCE", help="The data source's name.")]
 AnySource = Annotated[
-    str | None, typer.Argument(metavar="[SOURCE]", help="One data source; by default all.")
+    str | None, typer.Argument(metavar="SOURCE", help="One data source; by default all.")
 ]
 Purpose = Annotated[str, typer.Option(help="Why; kept in the ledger.")]
 
@@ -46,7 +46,7 @@ def set_budget(
     purpose: Purpose = "",
     as_json: Json = False,
 ) -> None:
-    """Set what may be spent on a data source in all; begins the ledger if there is none.
+    """Set what all releases of a data source may spend; begins the ledger if there is none.
 
     A source is a population that you name, not a file: a log that has grown or was edited is
     still the same source.
@@ -201,7 +201,7 @@ def export(
 
 
 def clock(purpose: Purpose = "", as_json: Json = False) -> None:
-    """Go on from the present time, after the clock was wrong and ahead when something was booked.
+    """Continue from the present time, where the clock was ahead when something was booked.
 
     [bold]Example[/bold]
 

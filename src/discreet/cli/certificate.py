@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import out, print_json, show_promise, show_steps, stage
+from discreet.cli.console import out, print_json, show_findings, show_promise, show_steps, stage
 from discreet.cli.options import Force, Json
-
-MARKS = {"holds": "[green]✓[/green]", "fails": "[red]✗[/red]", "unknown": "[yellow]?[/yellow]"}
 
 
 def certificate(
@@ -34,7 +32,7 @@ def certificate(
     Shows every step of the release with its cost and the rule by which costs add up. Checks that
     the content is what was released and that the stated guarantee follows from the mechanism and
     its parameters. Exit code 1 if a check fails. With --html all of it is explained
-    on one printable page, with what the ledger says if it is at hand.
+    on one printable page, with what the ledger says if there is one here.
 
     [bold]Examples[/bold]
 
@@ -74,8 +72,6 @@ def certificate(
         for note in found.notes:
             out.print(f"Note: {note}", markup=False)
         out.print(f"Ledger: {found.ledger}")
-        for finding in findings:
-            detail = f": {finding.detail}" if finding.detail else ""
-            out.print(f"{MARKS[finding.outcome]} {finding.check}{detail}")
+        show_findings(findings)
     if failed:
         raise typer.Exit(1)

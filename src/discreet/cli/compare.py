@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.console import err, out, print_json, watched
+from discreet.cli.console import FIGURE_HEADS, err, out, print_json, watched
 from discreet.cli.options import (
     Delta,
     Epsilons,
@@ -28,13 +28,6 @@ if TYPE_CHECKING:
     from discreet.advice.trials import Trial, Trials
 
 WIDTH = 40
-COLUMNS = {
-    "similarity": "similar",
-    "follows_total_variation": "steps",
-    "fitness": "fitness",
-    "precision": "precise",
-    "size_ratio": "size",
-}
 
 
 @with_options(parameters=True, booking=True, every=True)
@@ -133,7 +126,7 @@ def compare(
 def _show(ran: list[Trial], found: Trials) -> None:
     """The table and the bars of one budget."""
     present = {name for one in ran for name in one.figures}
-    columns = {k: v for k, v in COLUMNS.items() if k in present}
+    columns = {k: v for k, v in FIGURE_HEADS.items() if k in present}
     table = Table("mechanism", *columns.values(), "seconds", "guarantee", box=None)
     for one in ran:
         figures = [f"{one.figures[k]:.3f}" if k in one.figures else "–" for k in columns]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from discreet.certificate import Certificate
+    from discreet.certificate import Certificate, Finding
     from discreet.privacy.guarantee import Guarantee
 
 out = Console(highlight=False)
@@ -35,6 +35,17 @@ def panel(text: str, title: str, style: str = "green") -> None:
     """Print a framed text, word for word."""
     out.print(Panel(Text(text), title=title, title_align="left", border_style=style))
 
+
+FIGURE_HEADS = {
+    "similarity": "similar",
+    "follows_total_variation": "steps",
+    "fitness": "fitness",
+    "precision": "precise",
+    "size_ratio": "size",
+}
+"""The figures that narrow tables show, and how they are headed there."""
+
+MARKS = {"holds": "[green]✓[/green]", "fails": "[red]✗[/red]", "unknown": "[yellow]?[/yellow]"}
 
 STYLES = {"strong": "green", "moderate": "green", "weak": "yellow"}
 
@@ -57,6 +68,13 @@ def show_steps(promise: Guarantee) -> None:
         out.print(Padding.indent(line, 2 + 2 * depth))
 
 
+def show_findings(findings: Iterable[Finding]) -> None:
+    """Print every check of a certificate and how it came out."""
+    for finding in findings:
+        detail = f": {finding.detail}" if finding.detail else ""
+        out.print(f"{MARKS[finding.outcome]} {finding.check}{detail}")
+
+
 def steward_note(note: str) -> None:
     """Print what only the holder of the log may see, on standard error."""
     err.print(Text.assemble(("For you, not for publication: ", "bold yellow"), note))
@@ -77,7 +95,7 @@ def stage(text: str) -> Iterator[None]:
 
 @contextmanager
 def watched(text: str) -> Iterator[Callable[[str], None]]:
-    """The same; what it gives says what is going on now."""
+    """The same; the function it yields changes the text."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task(text, total=None)

@@ -32,7 +32,7 @@ def generate(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Draw a log from a trained model, as many and as large as you like.
+    """Draw logs from a trained model, as many and as large as you like.
 
     Everything drawn has the model's guarantee and costs nothing more: the log that the model was
     trained on is not read again. A certificate is written beside (and, where the format allows,

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.mechanisms import DEFAULT_MECHANISM
+from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 
 def mechanism_names_for_shells(incomplete: str) -> list[str]:
-    """The mechanisms whose names begin so."""
+    """The mechanisms whose names begin like this."""
     from discreet.mechanisms.registry import mechanism_names
 
     return [name for name in mechanism_names() if name.startswith(incomplete)]
@@ -40,7 +40,7 @@ LogPath = Annotated[
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Replace files that exist; never the log itself.")
+    bool, typer.Option("--force", help="Replace existing files; never the log itself.")
 ]
 AllowWeak = Annotated[
     bool,
@@ -62,13 +62,13 @@ Source = Annotated[
     ),
 ]
 Purpose = Annotated[
-    str, typer.Option(help="What for; kept in the ledger.", rich_help_panel="The ledger")
+    str, typer.Option(help="Why; kept in the ledger.", rich_help_panel="The ledger")
 ]
 NoLedger = Annotated[
     bool,
     typer.Option(
         "--no-ledger",
-        help="Book nothing, though there is a ledger; the certificate says so.",
+        help="Book nothing, even if there is a ledger; the certificate says so.",
         rich_help_panel="The ledger",
     ),
 ]
@@ -89,15 +89,15 @@ READING = {
     "lifecycle": "column of the lifecycle transition",
     "individual": "column that names the person a case belongs to",
     "classifier": "what counts as an activity: activity, or activity+lifecycle",
-    "case_attributes": "columns that say something of a whole case, as in age,sex",
+    "case_attributes": "columns that describe a whole case, as in age,sex",
     "timezone": "zone of times that carry no offset, as in Europe/Amsterdam; default UTC",
     "timestamp_format": "day-first, month-first, a format such as '%d/%m/%Y %H:%M', or seconds, "
     "milliseconds or microseconds since 1970",
-    "types": "types of further columns, which are text else, as in amount:number, case:age:integer "
+    "types": "types of further columns, otherwise text, as in amount:number, case:age:integer "
     "(text, integer, number, boolean, date)",
-    "decimal": "the mark of decimal fractions in numbers: . or ,",
-    "delimiter": "what separates the fields of a CSV file; else the header tells",
-    "encoding": "encoding of a CSV file, such as windows-1252; else UTF-8, or UTF-16 by its mark",
+    "decimal": "the decimal mark of numbers: . or ,",
+    "delimiter": "what separates the fields of a CSV file; by default what separates its header",
+    "encoding": "encoding of a CSV file, as in windows-1252; by default UTF-8, or UTF-16 if marked",
     "sheet": "sheet of an Excel file that has several",
     "order": "time, or file to keep the order of the file and leave times out",
     "duplicates": "XES traces of one name: error, or merge to read them as one case",
@@ -122,9 +122,6 @@ BOOKING: dict[str, tuple[Any, Any]] = {
 """What whatever is paid for and written takes, with its default."""
 
 _WANTED = "__wanted_options__"
-
-WHOLE = "whole"
-"""The mechanism that completes variants with times and attributes."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +196,7 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
 
 
 def _positional(signature: inspect.Signature) -> set[str]:
-    """The names of a command's arguments that are no options."""
+    """The names of a command's arguments that are not options."""
     return {
         name
         for name, parameter in signature.parameters.items()
@@ -321,7 +318,7 @@ def _address(path: Path) -> str | Path:
 
 
 def more_time(seconds: float) -> str:
-    """How to go on where time was short."""
+    """What to do where time was short."""
     return f"Time was short: --seconds {4 * seconds:.0f} would show more."
 
 

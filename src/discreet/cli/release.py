@@ -62,7 +62,7 @@ def release(
     times: Annotated[
         bool,
         typer.Option(
-            "--times",
+            "--times/--no-times",
             help="Release times too, for a mechanism that returns variants; half of the budget "
             "goes there (--times-share). --attributes adds further columns.",
         ),
@@ -81,8 +81,8 @@ def release(
     """Release a log under differential privacy.
 
     Writes the released log and a certificate beside it (and, where the format allows, inside).
-    The only file that may leave is the one that was written; what is printed on standard error
-    is for the holder of the log. No file that exists is replaced unless you say --force.
+    Only what was written may be shared; what is printed on standard error is for the holder of
+    the log. No existing file is replaced without --force.
 
     Below are the parameters of the mechanism that is named, or else of the default one.
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 LINES_EVERY = 10.0
 """Seconds between lines of progress where nobody watches a screen."""
-LOOK_EVERY = 0.3
-"""Seconds between looks at the progress on a screen."""
+UPDATE_EVERY = 0.3
+"""Seconds between updates of the progress on a screen."""
 
 
 @with_options(parameters=True, booking=True, default="sequence")
@@ -115,7 +115,7 @@ def _progress(mechanism: Generative) -> Iterator[Callable[[Progress], None]]:
         task = bar.add_task("", total=meter.total)
 
         def show(progress: Progress) -> None:
-            text = meter.read(progress, LINES_EVERY if quiet else LOOK_EVERY)
+            text = meter.read(progress, LINES_EVERY if quiet else UPDATE_EVERY)
             if text is None:
                 return
             if quiet:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ MOST_MASS = 1 << 52
 """The largest total mass: below it the solver's floats hold every whole mass exactly."""
 
 FARTHEST_PRICE = float(1 << 50)
-"""Prices beyond this are no proposal that could be rounded."""
+"""Prices beyond this cannot be rounded to a proposal."""
 
 
 @dataclass(frozen=True)
@@ -55,26 +56,26 @@ def transport(left: Integers, right: Integers, costs: Costs, *, limit: int | Non
 
 def solve(source: Integers, target: Integers, cost: Integers) -> int:
     """The optimal cost, exactly; all masses are positive and both totals are the same."""
-    plan, rows = _proposed(source, target, cost)
-    columns = _column_prices(cost, rows)
-    value = _proved(source, target, cost, plan, rows, columns)
+    proposal = _proposed(source, target, cost)
+    value = _proved(source, target, cost, proposal)
     if value is None:
-        plan, rows, columns = _completed(source, target, cost, plan, rows, columns)
-        value = _proved(source, target, cost, plan, rows, columns)
+        value = _proved(source, target, cost, _completed(source, target, cost, proposal))
     if value is None:
         raise AssertionError("a full plan on tight pairs alone is optimal")
     return value
 
 
-def _proved(
-    source: Integers,
-    target: Integers,
-    cost: Integers,
-    plan: Integers,
-    rows: Integers,
-    columns: Integers,
-) -> int | None:
+class Solution(NamedTuple):
+    """How much goes from each row to each column, and prices that say what that costs."""
+
+    plan: Integers
+    rows: Integers
+    columns: Integers
+
+
+def _proved(source: Integers, target: Integers, cost: Integers, found: Solution) -> int | None:
     """The cost of a plan that moves all mass and costs what feasible prices say, else None."""
+    plan, rows, columns = found
     i, j = np.nonzero(plan)
     mass = plan[i, j]
     moved = np.zeros_like(source), np.zeros_like(target)
@@ -94,8 +95,8 @@ def _column_prices(cost: Integers, rows: Integers) -> Integers:
     return found
 
 
-def _proposed(source: Integers, target: Integers, cost: Integers) -> tuple[Integers, Integers]:
-    """A plan and prices of the rows in whole units: good ones, if all goes well."""
+def _proposed(source: Integers, target: Integers, cost: Integers) -> Solution:
+    """A plan and feasible prices in whole units: good ones, if all goes well."""
     import ot
 
     with warnings.catch_warnings():
@@ -114,23 +115,18 @@ def _proposed(source: Integers, target: Integers, cost: Integers) -> tuple[Integ
         prices = np.zeros(len(source))
     if not (np.abs(plan) <= MOST_MASS).all():
         plan = np.zeros(cost.shape)
-    return np.rint(plan).astype(np.int64), np.rint(prices).astype(np.int64)
+    rows = np.rint(prices).astype(np.int64)
+    return Solution(np.rint(plan).astype(np.int64), rows, _column_prices(cost, rows))
 
 
-def _completed(
-    source: Integers,
-    target: Integers,
-    cost: Integers,
-    plan: Integers,
-    rows: Integers,
-    columns: Integers,
-) -> tuple[Integers, Integers, Integers]:
+def _completed(source: Integers, target: Integers, cost: Integers, proposal: Solution) -> Solution:
     """An optimal plan with its prices, from a proposal that may be wrong in any way.
 
     Prices are feasible if no pair costs less than its row and column together; the excess is
     never negative. A plan that moves mass only where the excess is 0 is optimal. Of the proposal
     what fits that is kept; the rest is moved along shortest paths, which keep it so.
     """
+    plan, rows, columns = proposal
     excess = cost - rows[:, None] - columns[None, :]
     plan = np.where(excess == 0, np.maximum(plan, 0), 0)
     plan[plan.sum(axis=1) > source] = 0
@@ -149,7 +145,7 @@ def _completed(
             plan[pair] -= mass
         left[start] -= mass
         right[end] -= mass
-    return plan, rows, columns
+    return Solution(plan, rows, columns)
 
 
 Path = list[tuple[int, int]]

@@ -1,7 +1,7 @@
 """Training under way, kept on disk so that an interruption neither loses nor doubles its cost.
 
 A run is paid for once, before its first step. Its checkpoint holds all that it has learned so far
-and how many steps that took, so that a later process goes on where it stopped and the released
+and how many steps that took, so that a later process continues where it stopped and the released
 model is the result of exactly the planned steps. Steps after the last checkpoint that a crash
 swallowed are taken again with fresh noise: what they gave was never released.
 
@@ -164,7 +164,7 @@ class Payment(Protocol):
     """The mark of the first checkpoint, of a run that has just begun."""
 
     def resumed(self, before: str, mark: str) -> None:
-        """Go on from a checkpoint with these marks."""
+        """Continue from a checkpoint with these marks."""
 
     def kept(self, before: str, mark: str) -> None:
         """A checkpoint is safe on disk, after the one marked `before`."""

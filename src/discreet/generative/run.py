@@ -142,7 +142,7 @@ class Kept:
         self.last.write(self.path)
 
     def resume(self, payment: Payment) -> None:
-        """Go on with what an earlier go left, if its payment lets it."""
+        """Continue what an earlier run left, if its payment allows it."""
         assert self.found is not None
         payment.resumed(self.found.before, self.found.mark)
         self.payment = payment
@@ -168,7 +168,7 @@ class Kept:
         return model
 
     def save(self, model: TrainedModel, output: Path) -> Certificate:
-        """Write the model, if its payment lets it, and remove the checkpoint."""
+        """Write the model, if its payment allows it, and remove the checkpoint."""
         assert self.last is not None
         digest = model.certificate().content_sha256
         assert digest is not None

@@ -83,7 +83,7 @@ def unpack(content: bytes) -> tuple[Arrays, dict[str, str]]:
             raise TensorError("is cut off")
         array = np.frombuffer(block, dtype).reshape(shape).copy()
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise TensorError(f"holds numbers that are none, in {name!r}")
+            raise TensorError(f"holds values that are not numbers, in {name!r}")
         arrays[name] = array
         place = end
     if begin + place != len(content):

@@ -171,7 +171,7 @@ def _came_of(entry: Entry, content: dict[str, Any], outcomes: dict[int, _Outcome
     number = content["release"]
     paid = outcomes.get(number)
     if paid is None or paid.source != entry.source:
-        return [f"it notes entry {number}, which is no release of this source"]
+        return [f"it notes entry {number}, which is not a release of this source"]
     if content.get("run") != paid.run:
         return [f"it notes entry {number}, which another run paid for"]
     if entry.kind == "finished":

@@ -54,8 +54,8 @@ def locate(named: str | Path | None = None) -> Location:
         url = "postgresql+psycopg://" + text.partition("://")[2]
     else:
         raise LedgerError(
-            f"{VARIABLE} is {text.partition('://')[0]}://…, which is no ledger: name a file or a "
-            "URL that begins with postgresql+psycopg://"
+            f"{VARIABLE} is {text.partition('://')[0]}://…, which is not a ledger: name a file or "
+            "a URL that begins with postgresql+psycopg://"
         )
     default_key = file.with_name(file.name + ".key") if file else data_folder() / "ledger.key"
     key = Path(os.environ.get(KEY_VARIABLE) or default_key).expanduser()

@@ -99,7 +99,7 @@ class PaidRun:
         """The mark of the first checkpoint, of a training that has just begun."""
 
     def resumed(self, before: str, mark: str) -> None:
-        """Go on from a checkpoint with these marks, or refuse."""
+        """Continue from a checkpoint with these marks, or refuse."""
         with self.storage.writing() as (connection, _):
             stated = self.paid.release(connection)
             settings = json.loads(json.dumps(self.mechanism.settings))
@@ -141,9 +141,9 @@ class PaidRun:
         if run is None or run.id != self.paid.run or run.mark not in expected:
             raise RefusedError(
                 f"the training that entry {self.paid.entry} paid for was continued elsewhere, from "
-                "a newer checkpoint or a copy of this one, and one payment gives one model. Go on "
-                "with the newest checkpoint; if it is lost, remove this one and begin anew, which "
-                "is paid for anew"
+                "a newer checkpoint or a copy of this one, and one payment gives one model. "
+                "Continue from the newest checkpoint; if it is lost, remove this one and begin "
+                "anew, which is paid for anew"
             )
         storage.move_run(connection, self.paid.entry, mark)
         return run

@@ -149,7 +149,7 @@ class Storage:
     def _explain(self, said: str) -> str:
         said = said.strip().splitlines()[0] if said.strip() else "no answer"
         lower = said.lower()
-        advice = "look at `discreet budget history` before you try again: a spend may stand"
+        advice = "check `discreet budget history` before you try again: a spend may stand"
         for signs, words in _ADVICE:
             if any(sign in lower for sign in signs):
                 advice = words

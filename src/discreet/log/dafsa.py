@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -81,33 +79,9 @@ class Dafsa:
         """Number of transitions."""
         return len(self.source)
 
-    @cached_property
-    def _step(self) -> dict[tuple[int, str], int]:
-        labels = (self.activities[code] for code in self.label)
-        return dict(
-            zip(zip(self.source.tolist(), labels, strict=True), self.target.tolist(), strict=True)
-        )
-
-    def accepts(self, sequence: Sequence[str]) -> bool:
-        """Whether the sequence is one of the variants."""
-        state = 0
-        for activity in sequence:
-            if (state, activity) not in self._step:
-                return False
-            state = self._step[state, activity]
-        return bool(self.final[state])
-
     def transition_of_event(self, log: EventLog) -> Integers:
         """The transition of each event of the log whose variants these are, in its order."""
         return self.path[spans(self.variants.offsets, log.variant_of_case)[0]]
-
-    def annotate(self, log: EventLog) -> pl.DataFrame:
-        """The state-annotated log: every event with the states before and after it."""
-        transition = self.transition_of_event(log)
-        return log.frame.with_columns(
-            _named(self.source[transition], "source state"),
-            _named(self.target[transition], "target state"),
-        )
 
     def contingency(self) -> pl.DataFrame:
         """The transitions and how many cases take each."""

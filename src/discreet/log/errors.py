@@ -6,7 +6,7 @@ from discreet.errors import DiscreetError
 
 
 class LogError(DiscreetError, ValueError):
-    """A log that cannot be read, written or used: says what, where, and how to mend it."""
+    """A log that cannot be read, written or used: says what, where, and how to fix it."""
 
 
 def option(name: str, value: str | None = None) -> str:

@@ -36,7 +36,7 @@ def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     for key, value in found.items():
         if key not in known:
             raise LogError(
-                f"{path.name}: {key!r} is no option of reading; known are "
+                f"{path.name}: {key!r} is not an option of reading; known are "
                 f"{', '.join(sorted(known))}"
             )
         wanted = {"types": dict, "drop_incomplete": bool}.get(key, str)

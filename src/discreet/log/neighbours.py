@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Literal
 
 import polars as pl
@@ -123,12 +124,7 @@ def make_log(cases: Sequence[Case], columns: Sequence[str] = ()) -> EventLog:
 
 def arrow(trace: Sequence[str]) -> str:
     """A trace for people: ⟨a, b ×30, c⟩."""
-    runs: list[tuple[str, int]] = []
-    for label in trace:
-        if runs and runs[-1][0] == label:
-            runs[-1] = (label, runs[-1][1] + 1)
-        else:
-            runs.append((label, 1))
+    runs = [(label, len(list(same))) for label, same in groupby(trace)]
     words = [a if n == 1 else f"{a} ×{n}" for a, n in runs]
     if len(words) > 12:
         words = [*words[:6], f"… {len(trace)} events"]

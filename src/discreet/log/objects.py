@@ -77,8 +77,8 @@ def as_texts(name: str, values: Iterable[Any], missing: Iterable[bool]) -> pl.Se
     for row, (value, lacks) in enumerate(zip(values, missing, strict=True)):
         if not lacks and not isinstance(value, str | int | float | Decimal | date | UUID):
             raise LogError(
-                f"{by_row(row)}: the column {name!r} holds a {type(value).__name__}, which is no "
-                "plain value; convert or drop the column"
+                f"{by_row(row)}: the column {name!r} holds a {type(value).__name__}, which is not "
+                "a plain value; convert or drop the column"
             )
         texts.append(None if lacks else str(value))
     return pl.Series(name, texts, dtype=pl.String)

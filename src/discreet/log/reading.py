@@ -97,7 +97,7 @@ def read_log(
     `sheet` is one of an Excel file. `order="file"` keeps the order of the file and leaves the
     timestamps out. `duplicates="merge"` reads XES traces of the same name as one case.
     `drop_incomplete` leaves out cases that lack a required value, and events without a case.
-    `case_attributes` names columns that say something of a whole case, as in "age, sex"; they get
+    `case_attributes` names columns that describe a whole case, as in "age, sex"; they get
     the prefix `case:` of such columns, which XES marks itself.
     `further=False` leaves out all columns that have no role, which is faster.
     `xes_reader="strict"` reads XES element by element even if the file is plain. A log without
@@ -107,7 +107,7 @@ def read_log(
     header, a Parquet schema), never on other cases: neighbouring files become neighbouring logs.
 
     Whatever is wrong with the input, the error is a LogError that says what, where and how to
-    mend it.
+    fix it.
     """
     _check_option("order", order, ("time", "file"))
     _check_option("duplicates", duplicates, ("error", "merge"))

@@ -154,7 +154,7 @@ class Shape:
             first = int((fresh.is_null() & values.is_not_null()).arg_max() or 0)
             raise LogError(
                 f"{raw.place(first)}: {str(values[first])[:60]!r} in the column {column!r} is "
-                f"not of the type {kind!r}; mend the value, or declare the column as text"
+                f"not of the type {kind!r}; correct the value, or declare the column as text"
             )
         return fresh
 
@@ -208,14 +208,14 @@ def _as_text(values: pl.Series, word: str) -> pl.Series:
 def _check_constant(table: pl.DataFrame, name: str, column: str) -> None:
     """Refuse an attribute that is declared as one of cases and changes within one."""
     if name in WORDS:
-        raise LogError(f"the column {column!r} has a role; it is no further attribute of a case")
+        raise LogError(f"the column {column!r} has a role; it cannot be an attribute of a case too")
     values = pl.struct(pl.col(name))
     mixed = table.group_by(CASE, maintain_order=True).agg(values.n_unique().alias("many"))
     mixed = mixed.filter(pl.col("many") > 1)
     if mixed.height:
         raise LogError(
-            f"the column {column!r} has several values in the case {mixed[CASE][0]!r}; mend them, "
-            f"or leave it out of {option('case_attributes')}"
+            f"the column {column!r} has several values in the case {mixed[CASE][0]!r}; correct "
+            f"them, or leave it out of {option('case_attributes')}"
         )
 
 

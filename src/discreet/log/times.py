@@ -43,7 +43,7 @@ def check_timezone(name: str) -> None:
 
 
 def to_instants(values: pl.Series, timezone: str = "UTC", form: str | None = None) -> pl.Series:
-    """Timestamps as instants in UTC; null where a value is missing or is no timestamp.
+    """Timestamps as instants in UTC; null where a value is missing or not a timestamp.
 
     A date begins with its year, or is written with dots and begins with its day; other dates
     that end in the year are null unless `form` is one of `DATE_ORDERS`. Values with an offset are
@@ -93,10 +93,10 @@ def _from_epoch(values: pl.Series, scale: int) -> pl.Series:
 
 
 def why_unread(text: str, form: str | None = None) -> str:
-    """What is wrong with a value that is no timestamp, and which option would help."""
+    """What is wrong with a value that is not a timestamp, and which option would help."""
     shown = repr(text if len(text) <= 60 else f"{text[:57]}...")
     if form is not None and form not in DATE_ORDERS:
-        return f"{shown} is no timestamp that can be read by the format {form!r}"
+        return f"{shown} is not a timestamp in the format {form!r}"
     both = readings(text)
     if form is None and both is not None:
         return (
@@ -104,7 +104,7 @@ def why_unread(text: str, form: str | None = None) -> str:
             f"which with {option('timestamp_format', 'day-first')} or 'month-first'"
         )
     return (
-        f"{shown} is no timestamp that can be read; give the format with "
+        f"{shown} is not a timestamp that can be read; give the format with "
         f"{option('timestamp_format', '%d.%m.%Y %H:%M')}, or in whatever order it is written"
     )
 
@@ -149,7 +149,7 @@ def _by_format(values: pl.Series, timezone: str, form: str) -> pl.Series:
         stamps = _parse(values, form, zoned=zoned)
     except (pl.exceptions.PolarsError, ValueError) as error:
         raise LogError(
-            f"timestamp_format={form!r} is no usable format ({error}); "
+            f"timestamp_format={form!r} is not a usable format ({error}); "
             "an example: '%d.%m.%Y %H:%M:%S'"
         ) from None
     return stamps if zoned else _localised(stamps, timezone)

@@ -2,3 +2,6 @@
 
 DEFAULT_MECHANISM = "headtail"
 """The one that is taken where none is named."""
+
+WHOLE = "whole"
+"""The one that completes variants with times and attributes."""

@@ -26,6 +26,9 @@ class AuditCase:
     pairs: tuple[Pair, ...] = ()
     usual: bool = True
     """Whether the usual pairs are tried as well; not where a release takes long."""
+    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """What the first steps are said to have answered: their costs are promised whatever that is,
+    so a way that only large logs lead to is audited on small ones."""
 
     def all_pairs(self, neighbours: Literal["add-remove", "swap"]) -> tuple[Pair, ...]:
         """Its own pairs, then the usual ones of that neighbour relation."""
@@ -148,12 +151,11 @@ EMPTIED_HEAD = Pair(
     traces(*[w for v in ("ab", "ac", "ad", "abc", "acb", "abd") for w in (v, 1)]),
     Case(("a", "b")),
 )
-_RARE = tuple("".join(word) for size in range(1, 7) for word in product("cde", repeat=size))
-MANY_HIDDEN = Pair(
-    "many hidden",
-    "one frequent variant and 1,092 that one case each has: shows what reads the hidden cases",
-    traces("ab", 1600, *(entry for word in _RARE for entry in (word, 1))),
-    Case(("c", "d") * 4),
+LONE_HIDDEN = Pair(
+    "lone hidden case",
+    "a frequent variant, and the first case that is none of it: shows what reads hidden cases",
+    traces("ab", 60),
+    Case(("c", "d", "c")),
 )
 _CANARIES = tuple(tuple("a" + "".join(rest)) for rest in product("abcd", repeat=4))
 CANARIES = Pair(

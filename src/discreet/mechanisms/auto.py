@@ -11,10 +11,10 @@ from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import FREQUENT, ONE_MORE, AuditCase
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.blocks.alphabet import alphabet_parameter, checked_alphabet
+from discreet.mechanisms.blocks.alphabet import alphabet_parameter, delta_or_alphabet_parameter
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.parameters import ParameterError, below_one, parameter
+from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -23,8 +23,8 @@ from discreet.privacy.steps import Statement, Step
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
-LITTLE = 0.3
-"""An epsilon per case below which laplace comes closer than headtail if delta is 0."""
+LAPLACE_BELOW_EPSILON = 0.3
+"""Per case; below it laplace comes closer than headtail if delta is 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +48,7 @@ class Auto(Mechanism[Variants]):
     returns: ClassVar[str] = "variants"
     reads: ClassVar[Reads] = "variants"
 
-    delta: float = parameter(
-        1e-6,
-        "probability of an exception from epsilon; keep it far below 1/cases. 0 needs an alphabet",
-        below_one,
-    )
+    delta: float = delta_or_alphabet_parameter()
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     want: Literal["likeness", "real-variants"] = parameter(
         "likeness",
@@ -62,8 +58,6 @@ class Auto(Mechanism[Variants]):
 
     def _validate(self) -> None:
         super()._validate()
-        if self.alphabet is not None:
-            object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
         if self.want == "real-variants" and self.delta == 0:
             raise ParameterError(
                 "real variants cannot be shown with delta = 0; give a small one such as 1e-6, or "
@@ -93,9 +87,10 @@ class Auto(Mechanism[Variants]):
             return TraVaS(**common), (
                 "only variants that occur in the log were asked for, and it invents nothing"
             )
-        if self.delta == 0 and self.case_budget.epsilon < LITTLE and self.alphabet is not None:
+        little = self.case_budget.epsilon < LAPLACE_BELOW_EPSILON
+        if self.delta == 0 and little and self.alphabet is not None:
             return Laplace(**common, alphabet=self.alphabet), (
-                "with delta = 0 and so small an epsilon a tree of noisy prefixes comes closest"
+                "with delta = 0 and an epsilon this small a tree of noisy prefixes comes closest"
             )
         return HeadTail(**common, alphabet=self.alphabet), (
             "it stands for rare cases too, and comes closest to the log at the same budget"

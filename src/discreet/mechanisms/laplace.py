@@ -140,7 +140,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
         if self.fidelity == "published":
             return ()
         return (
-            f"at most {CANDIDATES:,} candidates were looked at on each level",
+            f"at most {CANDIDATES:,} candidates were considered on each level",
             "cases longer than the longest variant are cut; rare endings may be missing",
         )
 
@@ -266,7 +266,7 @@ def refuse_explosion(tree: NoisyPrefixTree) -> None:
     candidates = len(tree.open) * tree.symbols
     if candidates > PUBLISHED_CANDIDATES:
         raise ParameterError(
-            f"the published algorithm would look at {candidates:,} candidates on one level; raise "
+            f"the published algorithm would consider {candidates:,} candidates on one level; raise "
             "min_count or lower max_length, or use fidelity strict, which bounds its growth"
         )
 

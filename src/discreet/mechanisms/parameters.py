@@ -64,11 +64,6 @@ def at_least(low: float) -> Interval:
     return Interval(low)
 
 
-def one_of(*choices: str) -> OneOf:
-    """One of these texts; for a `Literal` this need not be said."""
-    return OneOf(choices)
-
-
 positive = Interval(0, open_low=True)
 unit_interval = between(0, 1)
 fraction = Interval(0, 1, open_low=True, open_high=True)
@@ -88,6 +83,8 @@ class Parameter:
     optional: bool = False
     read: Callable[[str], Any] | None = None
     """For lists: what a text stands for, such as the name of a file that holds the list."""
+    canonical: Callable[[Any], Any] | None = None
+    """For lists: the one form of all that say the same."""
 
     @property
     def option(self) -> str:
@@ -113,6 +110,8 @@ class Parameter:
         if value is None and self.optional:
             return None
         value = self._typed(value)
+        if self.canonical is not None:
+            value = self.canonical(value)
         if self.constraint is not None and value not in self.constraint:
             shown = repr(value) if isinstance(value, str) else f"{value:g}"
             raise ParameterError(f"{self.name} must be {self.constraint}, not {shown}")
@@ -170,12 +169,13 @@ def parameter(
     constraint: Constraint | None = None,
     *,
     read: Callable[[str], Any] | None = None,
+    canonical: Callable[[Any], Any] | None = None,
 ) -> Any:
     """Declare a dataclass field as a parameter, with what it may be and one line of help.
 
     A list of texts is declared as `tuple[str, ...] | str`; `read` then says what a text means.
     """
-    metadata = {"help": help, "constraint": constraint, "read": read}
+    metadata = {"help": help, "constraint": constraint, "read": read, "canonical": canonical}
     return dataclasses.field(default=default, metadata=metadata)
 
 

@@ -1,6 +1,6 @@
 """Finding mechanisms by name: ours and third parties' through one entry point group.
 
-A third party's mechanism is loaded and looked at before it is offered. One that fails, or takes the
+A third party's mechanism is loaded and checked before it is offered. One that fails, or takes the
 name of another, is left out and named with the reason; it never stands in the way of the others.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
@@ -77,7 +78,7 @@ def _problem(owner: Any, name: str) -> str | None:
     if owner.name != name:
         return f"calls itself {owner.name!r}, but its entry point {name!r}: both must be the same"
     if "__dataclass_fields__" not in vars(owner) or not owner.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-        return "is no frozen dataclass: write @dataclass(frozen=True, kw_only=True) above it"
+        return "is not a frozen dataclass: write @dataclass(frozen=True, kw_only=True) above it"
     if inspect.isabstract(owner):
         missing = ", ".join(sorted(owner.__abstractmethods__))
         return f"lacks {missing}"
@@ -106,6 +107,12 @@ def mechanism_class(name: str) -> type[Mechanism]:
             f"there is no mechanism {name!r}; {hint}known: {', '.join(mechanism_names())}"
         )
     return _loaded(entries[name])
+
+
+def mechanism_taking(name: str, given: Mapping[str, Any]) -> Mechanism:
+    """A mechanism by name with those of the given parameters that it has."""
+    known = mechanism_class(name).parameters()
+    return mechanism(name, **{key: value for key, value in given.items() if key in known})
 
 
 def mechanism(name: str, **parameters: Any) -> Mechanism:

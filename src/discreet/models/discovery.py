@@ -46,7 +46,7 @@ class Miner:
 
     most: float = 0.5
     """Largest share of the most frequent edge that may be left out to find a cut; with 0 the tree
-    shall allow all that the graph shows."""
+    is to allow all that the graph shows."""
     sure: bool = True
     """With `most` 0: whether a parallel branch may be missing unless one way into it shows that
     every case enters; if not, it is enough that the ways add up to all cases."""

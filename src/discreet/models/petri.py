@@ -90,7 +90,7 @@ def _shared(tree: Tree, side: int) -> bool:
     """Whether the source (side 0) or the sink (side −1) gets a silent step of its own.
 
     So it does in PM4Py's nets where the whole is a choice or a loop stands at that side; the
-    measures that look at a net's shape shall agree.
+    measures that read a net's shape must agree.
     """
     return tree.operator == "exclusive" or _loop_at(tree, side)
 

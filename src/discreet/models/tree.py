@@ -33,7 +33,7 @@ class Tree:
             if self.children:
                 raise TreeError("an activity or τ has no children")
         elif self.operator not in get_args(Operator):
-            raise TreeError(f"{self.operator!r} is none of {', '.join(get_args(Operator))}")
+            raise TreeError(f"{self.operator!r} is not one of {', '.join(get_args(Operator))}")
         elif self.label is not None:
             raise TreeError("a node has either an operator or a label")
         elif self.operator == "loop" and len(self.children) != 2:

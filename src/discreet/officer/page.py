@@ -138,17 +138,16 @@ def _neighbours(neighbours: str, case: bool) -> str:
 
 
 def _epsilon(epsilon: float, case: bool) -> str:
-    factor = odds(epsilon)
     if case:
         return translate(
             "whether or not a case is in the log, every outcome is equally likely up to a factor "
             "of %(factor)s; smaller is more private, 0 tells nothing",
-            factor=factor,
+            factor=odds(epsilon),
         )
     return translate(
         "whether or not a person is in the log, every outcome is equally likely up to a factor of "
         "%(factor)s; smaller is more private, 0 tells nothing",
-        factor=factor,
+        factor=odds(epsilon),
     )
 
 

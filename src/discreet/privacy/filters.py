@@ -227,9 +227,9 @@ _NEXT: dict[str, Callable[[float], float]] = {
 
 
 def limits(cap: Budget, name: FilterName) -> tuple[Limit, ...]:
-    """The filters that a cap stands for; a release passes if any one of them lets it."""
+    """The filters that a cap stands for; a release passes if any one of them allows it."""
     if name not in FILTERS:
-        raise ValueError(f"{name!r} is none of {', '.join(FILTERS)}")
+        raise ValueError(f"{name!r} is not one of {', '.join(FILTERS)}")
     if name != "best":
         return (_limit(cap, name),)
     if not cap.delta:

@@ -127,7 +127,7 @@ class Guarantee:
             (self.randomness, Source),
         ):
             if value not in get_args(allowed):
-                raise ValueError(f"{value!r} is none of {', '.join(get_args(allowed))}")
+                raise ValueError(f"{value!r} is not one of {', '.join(get_args(allowed))}")
         if self.status in ("proved", "conditional") and self.holds is None:
             raise ValueError(f"a {self.status} guarantee needs the budget that holds")
         if self.status == "conditional" and not self.conditions:

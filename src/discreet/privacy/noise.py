@@ -173,11 +173,6 @@ class Categorical(Inversion):
         super().__init__(lambda bits: ([(weight, weight) for weight in exact], 0))
 
 
-def categorical(weights: Iterable[int], size: int, rng: Randomness) -> Integers:
-    """Draw indices with P[i] = weights[i] / sum(weights)."""
-    return Categorical(weights).draw(size, rng)
-
-
 def bernoulli_exp(x: Rational, size: int, rng: Randomness) -> Booleans:
     """Draw booleans with P[True] = exp(-x), x ≥ 0."""
     x = Fraction(x)

@@ -257,7 +257,7 @@ MECHANISM_CHECKS: dict[str, Callable[[Subject], None]] = {
         certified,
     )
 }
-"""Each check by name, to be run one by one where a test runner shall tell them apart."""
+"""Each check by name, to be run one by one where a test runner should report each."""
 
 
 def check_mechanism(owner: type[Mechanism], *, only: str | None = None, **parameters: Any) -> None:

@@ -54,8 +54,3 @@ class Normality:
     def _recode(self, activities: tuple[str, ...]) -> Integers:
         position = {label: i for i, label in enumerate(self.activities)}
         return np.array([*(position.get(a, -1) for a in activities), self.size - 1])
-
-
-def normal_share(log: Variants, released: Variants) -> float:
-    """The share of released cases that an isolation forest trained on the log calls normal."""
-    return Normality(log).share(released)

@@ -10,7 +10,7 @@ from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.utility.calendar import total_variation
 
 BINS = 20
-"""Numbers are compared in so many bins, of equal size in the log."""
+"""Numbers are compared in this many bins, of equal size in the log."""
 
 
 def common_columns(log: EventLog, released: EventLog) -> list[str]:

@@ -6,23 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from discreet.distances.similarity import log_similarity
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
-from discreet.utility import model
+from discreet.privacy.randomness import Randomness
+from discreet.utility import attributes, model, times
+from discreet.utility.anomalies import Normality
+from discreet.utility.calendar import MEASURES, Timed
 from discreet.utility.complexity import sequence_entropy
 from discreet.utility.difference import absolute_log_difference
 from discreet.utility.follows import FollowsDistance, follows_distance
+from discreet.utility.model import Quality
 from discreet.utility.subject import Subject, subject_of
-
-if TYPE_CHECKING:
-    from discreet.utility.anomalies import Normality
-    from discreet.utility.calendar import Timed
-    from discreet.utility.model import Quality
 
 WARNING = "computed on the raw log: for its holder, not for publication"
 
@@ -149,8 +148,6 @@ class Evaluator:
     @cached_property
     def halves(self) -> list[tuple[Variants, Variants]]:
         """Random halves of the log, for ceilings."""
-        from discreet.privacy.randomness import Randomness
-
         cases = np.repeat(np.arange(len(self.variants)), self.variants.counts)
         pairs = []
         for _ in range(HALVES):
@@ -198,8 +195,6 @@ class Evaluator:
     @cached_property
     def normality(self) -> Normality:
         """The isolation forest trained on the raw log."""
-        from discreet.utility.anomalies import Normality
-
         return Normality(self.variants)
 
     def _similarity(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
@@ -229,7 +224,7 @@ class Evaluator:
                 float(published.cost),
                 None,
                 "low",
-                "the same where an unmatched case costs the longest variant (papers 002, 004)",
+                "the same where an unmatched case costs the longest variant (TraVaS's paper)",
             ),
         ]
 
@@ -308,8 +303,6 @@ class Evaluator:
     def _times(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
         if subject.log is None or self.log is None or not self.log.has_times:
             return []
-        from discreet.utility import times
-
         calendar = self._calendar(subject.log, reference) if subject.log.cases else []
         return calendar + [
             Figure(name, measure(self.log, subject.log), None, "low", meaning)
@@ -331,8 +324,6 @@ class Evaluator:
     def _attributes(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
         if subject.log is None or self.log is None or not subject.log.cases:
             return []
-        from discreet.utility import attributes
-
         return [
             Figure(f"{name}({column})", measure(self.log, subject.log, column), None, "low", text)
             for column in attributes.common_columns(self.log, subject.log)
@@ -348,12 +339,10 @@ class Evaluator:
 
     def _calendar(self, released: EventLog, reference: bool) -> list[Figure]:
         """Waits, durations, calendar and remaining times, beside one half against the other."""
-        from discreet.utility.calendar import MEASURES
-
         return [
             Figure(
                 name,
-                measure(self.timed, calendar_of(released)),
+                measure(self.timed, Timed(released)),
                 self.time_ceilings.get(name) if reference else None,
                 "low",
                 meaning,
@@ -365,29 +354,19 @@ class Evaluator:
     def timed(self) -> Timed:
         """The raw log with what measures of times share."""
         assert self.log is not None
-        return calendar_of(self.log)
+        return Timed(self.log)
 
     @cached_property
     def time_ceilings(self) -> dict[str, float]:
         """Each measure of times for one random half of the log against the other."""
-        from discreet.privacy.randomness import Randomness
-        from discreet.utility.calendar import MEASURES
-
         assert self.log is not None
         if self.log.cases < 2:
             return {}
         shuffled = Randomness.system().permutation(self.log.cases)
         left, right = (
-            calendar_of(self.log.take_cases(np.sort(half))) for half in np.array_split(shuffled, 2)
+            Timed(self.log.take_cases(np.sort(half))) for half in np.array_split(shuffled, 2)
         )
         return {name: measure(left, right) for name, (measure, _) in MEASURES.items()}
-
-
-def calendar_of(log: EventLog) -> Timed:
-    """A log as the measures of times take it."""
-    from discreet.utility.calendar import Timed
-
-    return Timed(log)
 
 
 _QUALITY = {

@@ -13,6 +13,9 @@ from discreet.log.events import EventLog
 from discreet.privacy.randomness import Randomness
 from discreet.wholelogs.declaring import CORE, Attribute
 
+MOST_VOTES = 8
+"""A case votes for so many of its values at most when names are sought."""
+
 
 def check_attribute(log: EventLog, attribute: Attribute) -> None:
     """Raise LogError if there is no such column, or not one of the declared type."""
@@ -83,3 +86,16 @@ class Observed:
         some = many > 0
         found[some] = self.codes[held[(begin + chosen)[some]]]
         return found
+
+    def votes(self, offsets: Integers, rng: Randomness) -> tuple[Integers, Integers]:
+        """Case and value for each of up to `MOST_VOTES` distinct values of each case, at random."""
+        held = np.flatnonzero(self.present)
+        case = np.searchsorted(offsets, held, side="right") - 1
+        pairs = np.unique(case * max(1, len(self.values)) + self.codes[held])
+        pairs = pairs[rng.permutation(len(pairs))]
+        owner, value = np.divmod(pairs, max(1, len(self.values)))
+        order = np.argsort(owner, kind="stable")
+        owner, value = owner[order], value[order]
+        first = np.searchsorted(owner, owner)
+        kept = np.arange(len(owner)) - first < MOST_VOTES
+        return owner[kept], value[kept]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from discreet.log.assemble import assemble
 from discreet.log.events import EventLog
@@ -16,12 +17,14 @@ from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.drawing import draw_times
 from discreet.wholelogs.learning import Times
 from discreet.wholelogs.values import learn_attribute
+from discreet.wholelogs.work import Work
 
 
 def complete(
     log: EventLog,
     variants: Variants,
     attributes: tuple[Attribute, ...],
+    begun: str | None,
     zone: str,
     spending: Step,
     rng: Randomness,
@@ -32,13 +35,18 @@ def complete(
     chosen = np.repeat(np.arange(len(variants)), variants.counts)[order]
     positions, offsets = spans(variants.offsets, chosen)
     codes = variants.codes[positions].astype(np.int64)
-    times, columns = np.zeros(0, dtype=np.int64), {}
+    times = np.zeros(0, dtype=np.int64)
+    columns: dict[str, pl.Series] = {}
     clock = Clock(zone)
     released = Released.of(variants)
     courses = Courses.of(log, variants.activities, clock)
     if len(codes):
         learnt = Times.learn(courses, released, spending, rng)
         times = draw_times(learnt, released, codes, offsets, clock, rng)
+        if begun:
+            work = Work.learn(log, begun, courses, released, clock, spending, rng)
+            began = work.draw(codes, offsets, times, learnt, clock, rng)
+            columns[begun] = pl.Series(began).cast(pl.Datetime("us", "UTC"))
     for attribute in attributes:
         values = learn_attribute(log, courses, released, attribute, spending, rng)
         columns[attribute.column] = values.draw(codes, offsets, rng)

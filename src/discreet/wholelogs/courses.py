@@ -140,3 +140,21 @@ class Released:
         keys, many = np.unique(self.variant_of_step * wide + group, return_counts=True)
         powers = many.astype(np.float64) ** power
         return np.bincount(keys // wide, powers, len(self.variants)).astype(np.float64)
+
+    def events_by_activity(self) -> Floats:
+        """How many events each activity has."""
+        variants = self.variants
+        each = np.repeat(variants.counts, variants.lengths)
+        found = np.bincount(variants.codes, each, minlength=len(variants.activities))
+        return found.astype(np.float64)
+
+    def typical_events(self) -> int:
+        """A bound of a case's squared norm in a table of events by activity: a typical one's."""
+        variants = self.variants
+        if not len(variants):
+            return 1
+        owner = np.repeat(np.arange(len(variants)), variants.lengths)
+        wide = len(variants.activities)
+        keys, many = np.unique(owner * wide + variants.codes, return_counts=True)
+        norms = np.bincount(keys // wide, many**1.5, minlength=len(variants)).astype(np.float64)
+        return max(1, round(self.weighted_quantile(norms, 0.5)))

@@ -10,10 +10,11 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.log.instants import DAY, HOUR, MONDAY, SECOND, WEEK
 from discreet.log.variants import spans
-from discreet.mechanisms.amun.sampling import choose_by_row, fractions
+from discreet.mechanisms.amun.sampling import fractions
 from discreet.privacy.randomness import Randomness
+from discreet.wholelogs.choosing import Course, Plan, choose_courses
 from discreet.wholelogs.clock import LAST, Clock, within
-from discreet.wholelogs.courses import Released, days_between
+from discreet.wholelogs.courses import Released
 from discreet.wholelogs.grids import (
     FIRST_DAY,
     SINGLE_DAYS,
@@ -21,15 +22,12 @@ from discreet.wholelogs.grids import (
     WAIT_CELLS,
     day_bounds,
     short_bounds,
-    wait_cells,
 )
-from discreet.wholelogs.learning import Profile, Times
+from discreet.wholelogs.learning import Times
+from discreet.wholelogs.profiles import MOMENTS, Profile
 
 ALTERNATIVES = 8
 """So many courses in time are drawn for each case; one is taken so that durations fit."""
-
-MOMENTS = 7 * 24
-"""Weekday and hour, on which the next wait depends."""
 
 DRAWN_AT_ONCE = 1 << 25
 """Events of all alternatives; a larger log has fewer alternatives."""
@@ -43,20 +41,6 @@ PILOT = 20_000
 MILLISECOND = SECOND // 1000
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The cases to draw, the longest first: the row of waits and the profile of every event."""
-
-    offsets: Integers
-    rows: Integers
-    profiles: Integers
-
-    @property
-    def lengths(self) -> Integers:
-        """Number of events of each case."""
-        return np.diff(self.offsets)
-
-
 def draw_times(
     times: Times, released: Released, codes: Integers, offsets: Integers, clock: Clock,
     rng: Randomness,
@@ -66,17 +50,16 @@ def draw_times(
     order = np.argsort(-lengths, kind="stable")
     positions, fresh = spans(offsets, order)
     plan = _plan(times, released, codes[positions], fresh)
-    sample, shorter = spans(fresh, np.unique(np.linspace(0, len(order) - 1, PILOT).astype(int)))
-    pilot = Plan(shorter, plan.rows[sample], plan.profiles[sample])
+    pilot, _ = plan.take(np.unique(np.linspace(0, len(order) - 1, PILOT).astype(np.int64)))
     waits = Waits.of(times, None)
     for _ in range(2):
-        starts = _starts(len(shorter) - 1, times, clock, rng)
+        starts = _starts(len(pilot.lengths), times, clock, rng)
         course = _course(pilot, starts, times, waits, clock, rng)
-        waits = Waits.of(times, _moments(pilot, course, clock, len(times.waits)))
+        waits = Waits.of(times, _moments(pilot, course.instants, clock, len(times.waits)))
     many = int(np.clip(DRAWN_AT_ONCE // max(1, len(codes)), 1, ALTERNATIVES))
     starts = _starts(len(order), times, clock, rng)
     drawn = [_course(plan, starts, times, waits, clock, rng) for _ in range(many)]
-    taken = _take_by_duration(plan, drawn, times, clock, rng)
+    taken = choose_courses(plan, drawn, times, clock, rng)
     found = np.empty(len(codes), dtype=np.int64)
     found[positions] = taken
     return found
@@ -120,7 +103,7 @@ class Waits:
         profile = _profile_of_row(times)
         table = np.empty((int(sizes.sum()), WAIT_CELLS))
         leads = [_leads(times, p) for p in range(len(times.later.weekdays))]
-        start = np.outer(times.starts.weekdays[0], times.starts.hours[0]).ravel()
+        start = (times.starts.weekdays[0][:, None] * times.starts.hours[0]).ravel()
         for row, shares in enumerate(times.waits):
             if not frequent[row]:
                 table[first[row]] = shares
@@ -152,18 +135,18 @@ def _profile_of_row(times: Times) -> Integers:
 def _leads(times: Times, profile: int) -> Floats:
     """A(moment, cell): how likely people work when a wait from that moment ends."""
     weekday, hour = np.divmod(np.arange(MOMENTS), 24)
-    later = Profile(times.later.weekdays[[profile]], times.later.slots[[profile]])
-    hours = (times.starts.hours[0] + later.hours[0]) / 2
+    later = times.later.hours[profile]
+    hours = (times.starts.hours[0] + later) / 2
     low, high = short_bounds()
     middle = np.sqrt(np.maximum(low, 1) * np.maximum(high, 1)) / HOUR
-    at = np.floor(hour[:, None] + 0.5 + middle).astype(np.int64) % 24
-    short = 24 * hours[at]
+    over, at = np.divmod(np.floor(hour[:, None] + 0.5 + middle).astype(np.int64), 24)
+    short = 24 * hours[(weekday[:, None] + over) % 7, at]
     days, _ = day_bounds()
-    work = 7 * later.weekdays[0]
+    work = 7 * times.later.weekdays[profile]
     single = work[(weekday[:, None] + days[:SINGLE_DAYS]) % 7]
-    above = np.append(np.cumsum(later.hours[0][::-1])[::-1], 0.0)
-    single[:, 0] *= above[np.minimum(hour + 12, 24)]
-    single[:, 1] *= above[np.maximum(hour - 12, 0)]
+    above = np.pad(np.cumsum(later[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+    single[:, 0] *= above[weekday, np.minimum(hour + 12, 24)]
+    single[:, 1] *= above[(weekday + 1) % 7, np.maximum(hour - 12, 0)]
     wide = np.ones((MOMENTS, len(days) - SINGLE_DAYS))
     return np.asarray(np.maximum(np.concatenate([short, single, wide], axis=1), 1e-6))
 
@@ -185,15 +168,15 @@ def _tilted(shares: Floats, leads: Floats, seen: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Draws slots of the day, of each profile, from a given hour on."""
+    """Draws slots of the day, of each profile and weekday, from a given hour on."""
 
     profile: Profile
 
     @cached_property
     def _steps(self) -> Floats:
-        slots = self.profile.slots.reshape(-1, 2, 24).transpose(0, 2, 1).reshape(-1, SLOTS)
+        slots = self.profile.shares.reshape(-1, 2, 24).transpose(0, 2, 1).reshape(-1, SLOTS)
         steps = np.cumsum(slots, axis=1)
-        return np.asarray(steps / steps[:, -1:])
+        return np.asarray(steps / np.maximum(steps[:, -1:], 1e-300))
 
     def draw(self, row: Integers, least: Integers, rng: Randomness) -> Integers:
         """Microseconds of the day, in the given hour or later; any hour where none is likely."""
@@ -228,9 +211,10 @@ def _course(
     waits: Waits,
     clock: Clock,
     rng: Randomness,
-) -> Integers:
+) -> Course:
     """An instant for each event: the start, then wait after wait, all cases side by side."""
     found = np.empty(int(plan.offsets[-1]), dtype=np.int64)
+    cells = np.zeros(len(found), dtype=np.int64)
     begin = plan.offsets[:-1]
     now = starts
     found[begin] = now
@@ -238,18 +222,17 @@ def _course(
     slots = Slots(times.later)
     for position, many in enumerate(alive.tolist(), start=1):
         here = begin[:many] + position
-        now = _next(
+        now, cells[here] = _next(
             now[:many], plan.rows[here], plan.profiles[here], times, waits, slots, clock, rng
         )
         found[here] = now
-    return found
+    return Course(found, cells)
 
 
 def _starts(size: int, times: Times, clock: Clock, rng: Randomness) -> Integers:
     """When cases start: weeks, weekdays and slots in the very shares that were learnt."""
     week = _in_shares(times.weeks, size, rng)
-    day = _in_shares(times.starts.weekdays[0], size, rng)
-    slot = _in_shares(times.starts.slots[0], size, rng)
+    day, slot = np.divmod(_in_shares(times.starts.shares[0].ravel(), size, rng), SLOTS)
     of_day = slot % 24 * HOUR + np.where(slot < 24, _moments_of_hour(size, rng), 0)
     return within(clock.instants(MONDAY + week * WEEK + day * DAY + of_day))
 
@@ -257,8 +240,8 @@ def _starts(size: int, times: Times, clock: Clock, rng: Randomness) -> Integers:
 def _next(
     now: Integers, row: Integers, profile: Integers, times: Times, waits: Waits, slots: Slots,
     clock: Clock, rng: Randomness,
-) -> Integers:  # fmt: skip
-    """The instants of the next events."""
+) -> tuple[Integers, Integers]:  # fmt: skip
+    """The instants of the next events, and the cells of the waits before them."""
     wall = clock.wall(now)
     hour = wall % DAY // HOUR
     weekday = (wall - MONDAY) // DAY % 7
@@ -276,9 +259,9 @@ def _next(
         least = np.where(on == 0, np.minimum(hour[long] + 12, 23), 0)
         least = np.where(on == 1, np.maximum(hour[long] - 12, 0), least)
         midnight = wall[long] - wall[long] % DAY
-        of_day = slots.draw(profile[long], least, rng)
+        of_day = slots.draw(profile[long] * 7 + (weekday[long] + on) % 7, least, rng)
         later[long] = np.maximum(now[long], clock.instants(midnight + on * DAY + of_day))
-    return np.minimum(later, LAST)
+    return np.minimum(later, LAST), cell
 
 
 def _days(
@@ -308,50 +291,3 @@ def _moments(plan: Plan, instants: Integers, clock: Clock, rows: int) -> Floats:
     moment = (wall - MONDAY) // DAY % 7 * 24 + wall % DAY // HOUR
     keys = plan.rows[second] * MOMENTS + moment
     return np.bincount(keys, minlength=rows * MOMENTS).reshape(rows, MOMENTS).astype(np.float64)
-
-
-def _take_by_duration(
-    plan: Plan, drawn: list[Integers], times: Times, clock: Clock, rng: Randomness
-) -> Integers:
-    """Of the alternatives of each case one, so that durations follow their own table.
-
-    An alternative is taken with probability ∝ τ(its part); τ by multiplicative updates.
-    """
-    if times.durations is None or len(drawn) == 1:
-        return drawn[0]
-    several = np.flatnonzero(plan.lengths > 1)
-    first, last = plan.offsets[several], plan.offsets[several + 1] - 1
-    row = np.searchsorted(times.longest, plan.lengths[several])
-    rows = len(times.longest) + 1
-    part_of = np.empty((rows, WAIT_CELLS), dtype=np.int64)
-    wanted, size = [], 0
-    for number in range(rows):
-        starts = times.durations.parts(number)
-        part_of[number] = size + np.clip(
-            np.searchsorted(starts, np.arange(WAIT_CELLS), side="right") - 1, 0, None
-        )
-        share = np.add.reduceat(times.durations.shares[number], starts)
-        wanted.append(share * np.count_nonzero(row == number))
-        size += len(starts)
-    target = np.concatenate(wanted)
-    cells = np.stack(
-        [
-            wait_cells(d[last] - d[first], days_between(clock.wall(d[first]), clock.wall(d[last])))
-            for d in drawn
-        ],
-        axis=1,
-    )
-    part = part_of[row[:, None], cells]
-    tau = np.ones(size)
-    weight = np.empty(part.shape)
-    for _ in range(12):
-        weight = tau[part]
-        weight /= weight.sum(axis=1, keepdims=True)
-        given = np.bincount(part.ravel(), weight.ravel(), size)
-        tau *= np.clip((target + 1e-3) / (given + 1e-3), 0.1, 10.0)
-        tau = np.clip(tau, 1e-9, 1e9)
-    weight = tau[part]
-    best = np.zeros(len(plan.lengths), dtype=np.int64)
-    best[several] = choose_by_row(weight, np.arange(len(several)), rng)
-    which = np.repeat(best, plan.lengths)
-    return np.choose(which, drawn)

@@ -8,26 +8,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats, Integers
-from discreet.log.instants import DAY, MONDAY, WEEK
+from discreet.log.instants import MONDAY, WEEK
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
 from discreet.wholelogs.courses import Courses, Released
 from discreet.wholelogs.grids import (
     FIRST_DAY,
-    SLOTS,
     WAIT_CELLS,
     WEEKS,
-    Grid,
-    slots,
     wait_grid,
     week_grid,
 )
+from discreet.wholelogs.profiles import Profile
 from discreet.wholelogs.spending import (
     DURATIONS,
-    EVENT_DAYS,
-    EVENT_SLOTS,
-    START_DAYS,
-    START_SLOTS,
+    LATER,
+    STARTS,
     TREND,
     WAITS,
 )
@@ -51,21 +47,7 @@ SMALL_TREND_MANNER = Manner(
     least=(3.0, 3.0), most_parts=1500, weight=1.0, certain=3.5, steps=(1.5, 1.5), downwards=True,
     even=0.2, trust=0.02,
 )  # fmt: skip
-PROFILE_MANNER = Manner(least=(), most_parts=1, weight=8.0, narrowed=False)
 MANY_CASES = 5000
-
-
-@dataclass(frozen=True, eq=False)
-class Profile:
-    """Weekdays and slots of the day, one row of each for a group of activities."""
-
-    weekdays: Floats
-    slots: Floats
-
-    @property
-    def hours(self) -> Floats:
-        """Hours of the day, on the hour or not."""
-        return self.slots[:, :24] + self.slots[:, 24:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +58,8 @@ class Times:
     starts: Profile
     waits: Floats
     """A row for each group of relations, over the grid of waits."""
+    precision: Floats
+    """Of each row of waits: its total, in deviations of the noise."""
     row_of_relation: Integers
     target_of_relation: Integers
     later: Profile
@@ -92,17 +76,20 @@ class Times:
             return tuple(spending.find(name, Gaussian) for name in names)
 
         weeks = _weeks(courses, released, steps(*TREND), rng)
-        starts = _start_profile(courses, released, steps(START_DAYS, START_SLOTS), rng)
+        starts = _start_profile(courses, released, steps(*STARTS), rng)
         durations, longest = _durations(courses, released, steps(*DURATIONS), rng)
         longest_wait = max((row.high for row in durations.rows), default=1) if durations else 1
-        waits, row_of_relation = _waits(courses, released, longest_wait, steps(*WAITS), rng)
+        waits, precision, row_of_relation = _waits(
+            courses, released, longest_wait, steps(*WAITS), rng
+        )
         later, profile = _later_profile(
-            courses, released, waits, row_of_relation, steps(EVENT_DAYS, EVENT_SLOTS), rng
+            courses, released, waits, row_of_relation, steps(*LATER), rng
         )
         return cls(
             weeks,
             starts,
             waits,
+            precision,
             row_of_relation,
             released.targets,
             later,
@@ -176,21 +163,10 @@ def _smoothed(shares: Floats, low: int, high: int, noise: float) -> Floats:
 def _start_profile(
     courses: Courses, released: Released, steps: tuple[Gaussian, ...], rng: Randomness
 ) -> Profile:
-    """On which weekday and in which slot a case starts: one to one cell in each."""
+    """On which weekday and in which slot a case starts: one to one cell in each table."""
     starts = courses.starts()
     expected = np.array([float(released.variants.cases)])
-    family = np.zeros(1, dtype=np.int64)
-    found = [
-        learn(
-            _one_row(courses, cell), expected, family, Grid.plain(size), PROFILE_MANNER, 1,
-            (step,), rng,
-        ).shares
-        for cell, size, step in (
-            ((starts - MONDAY) // DAY % 7, 7, steps[0]),
-            (slots(starts), SLOTS, steps[1]),
-        )
-    ]  # fmt: skip
-    return Profile(*found)
+    return Profile.learn(_one_row(courses, starts), starts, expected, 1, steps, rng)
 
 
 def _durations(
@@ -231,14 +207,14 @@ def _waits(
     reaching: int,
     steps: tuple[Gaussian, ...],
     rng: Randomness,
-) -> tuple[Floats, Integers]:
+) -> tuple[Floats, Floats, Integers]:
     """How long each relation takes. A case adds one per step, bounded in L2 as a whole.
 
     No wait is longer than the cases take, by their own table, which is much less noisy.
     """
     many = len(released.keys)
     if not many:
-        return np.zeros((0, WAIT_CELLS)), np.zeros(0, dtype=np.int64)
+        return np.zeros((0, WAIT_CELLS)), np.zeros(0), np.zeros(0, dtype=np.int64)
     rho = float(sum(step.rho for step in steps))
     row_of = np.arange(many)
     bound = _typical(released, row_of)
@@ -261,7 +237,8 @@ def _waits(
     for share, row in zip(shares, learnt.rows, strict=True):
         above = np.cumsum(share[::-1])[::-1]
         share[above <= min(0.5, 0.2 * row.rounds[-1][2] / row.total)] = 0.0
-    return shares / shares.sum(axis=1, keepdims=True), row_of
+    precision = np.array([row.total / row.rounds[-1][2] for row in learnt.rows])
+    return shares / shares.sum(axis=1, keepdims=True), precision, row_of
 
 
 def _typical(released: Released, row_of: Integers) -> int:
@@ -290,8 +267,7 @@ def _later_profile(
     """Weekday and slot of events half a day or more after the one before, by activity."""
     activities = len(released.variants.activities)
     if not len(released.keys):
-        even = Profile(np.full((1, 7), 1 / 7), np.full((1, SLOTS), 1 / SLOTS))
-        return even, np.zeros(activities, dtype=np.int64)
+        return Profile.even(), np.zeros(activities, dtype=np.int64)
     long = waits[:, FIRST_DAY:].sum(axis=1)[row_of_relation]
     per_variant = np.bincount(
         released.variant_of_step,
@@ -310,15 +286,5 @@ def _later_profile(
     asked = (courses.wait_cells() >= FIRST_DAY) & (target >= 0)
     row = np.where(asked, np.append(row_of, -1)[target], -1)
     wall = courses.wall[second]
-    family = np.zeros(len(by_row), dtype=np.int64)
-    found = [
-        learn(
-            Hits(courses.case[second], row, cell, courses.cases), by_row, family,
-            Grid.plain(size), PROFILE_MANNER, bound, (step,), rng,
-        ).shares
-        for cell, size, step in (
-            ((wall - MONDAY) // DAY % 7, 7, steps[0]),
-            (slots(wall), SLOTS, steps[1]),
-        )
-    ]  # fmt: skip
-    return Profile(*found), row_of
+    hits = Hits(courses.case[second], row, wall, courses.cases)
+    return Profile.learn(hits, wall, by_row, bound, steps, rng), row_of

@@ -50,16 +50,18 @@ class Whole(Mechanism):
        C², in whole multiples of a grid and rounded towards zero. So the tables of neighbours
        differ by one vector of L2 norm at most C, and discrete Gaussian noise of variance C²/2ρᵢ
        on every cell is ρᵢ-zCDP (Canonne, Kane, Steinke 2020).
-       - Start: week, weekday and slot of the day; a case adds one to one cell (C² = 1).
+       - Start: week, weekday, slot of the day, weekday and hour; a case adds one to one cell of
+         each (C² = 1).
        - Duration of the case: one to one cell (C² = 1) of the row of its number of events.
        - Waits: for each step whose relation the release has, one to a cell of that relation's
          row; C² from the released variants.
-       - Weekday and slot of each event half a day or more after the one before: likewise.
-       - Attributes: see `attributes.py`; each table likewise, C² = 1.
+       - Weekday and slot of each event half a day or more after the one before, apart and
+         together: likewise.
+       - Working time of each event, and whether it overlaps the one before: likewise, if asked.
+       - Attributes: see `values.py`; each table likewise.
     3. Names of values that are not public are shown where the noisy count passes a threshold.
-       Values that only the further case has pass it with probability at most δ′ (one value per
-       case); given that none does, the answers are those of a ρ-zCDP table: δ′-approximate
-       ρ-zCDP.
+       Values that only the further case has pass it with probability at most δ′ altogether; given
+       that none does, the answers are those of a ρ-zCDP table: δ′-approximate ρ-zCDP.
     4. The ρᵢ are fixed shares, so adaptive composition gives (Σδ′)-approximate (Σρᵢ)-zCDP, which
        is converted once; with the variants basic composition gives (ε, δ).
 
@@ -93,6 +95,11 @@ class Whole(Mechanism):
         0.4,
         "part of what times and attributes get that is for the attributes, if any",
         fraction,
+    )
+    begun: str | None = parameter(
+        None,
+        "column of the time at which each event began, as in start_timestamp; released too, so "
+        "that working and waiting are apart",
     )
     zone: str = parameter("UTC", "time zone of weekdays and hours, public, as in Europe/Amsterdam")
 
@@ -154,7 +161,8 @@ class Whole(Mechanism):
             _down(Fraction(budget.delta) - Fraction(promise.holds.delta)),
         )
         steps = {attribute.column: attribute.steps for attribute in self.asked}
-        return spending(promise, rest, 1 - self.attributes_share if steps else 1.0, steps)
+        times = 1 - self.attributes_share if steps else 1.0
+        return spending(promise, rest, times, bool(self.begun), steps)
 
     def _statement(self, asked: Budget) -> Statement:
         promise = self.inner.guarantee()
@@ -171,21 +179,36 @@ class Whole(Mechanism):
         )
 
     def _notes(self) -> tuple[str, ...]:
-        kept = "".join(f", {attribute.column}" for attribute in self.asked)
+        columns = [self.begun] * bool(self.begun) + [one.column for one in self.asked]
+        kept = "".join(f", {column}" for column in columns)
         return (
             f"variants by {self.variants}, which has {self.inner.target} of the budget",
             "times are samples from private statistics; none is copied from an event",
             f"columns other than case, activity, timestamp{kept} are dropped",
+            *self._names_notes(),
             *self.inner._notes(),
+        )
+
+    def _names_notes(self) -> tuple[str, ...]:
+        """From how many cases on a value is named: follows from the budget alone."""
+        from discreet.wholelogs.values import least_named
+
+        return tuple(
+            f"values of {attribute.column} in fewer than about {least:,} cases become (other)"
+            for attribute in self.asked
+            if (least := least_named(attribute, self.spending))
         )
 
     def check(self, log: EventLog) -> None:
         """Refuse before anything is spent: also a log without times or an attribute asked for."""
         from discreet.log.instants import microseconds
         from discreet.wholelogs.attributes import check_attribute
+        from discreet.wholelogs.work import begun_at
 
         super().check(log)
         microseconds(log)
+        if self.begun:
+            begun_at(log, self.begun)
         for attribute in self.asked:
             check_attribute(log, attribute)
         self.inner.check(log)
@@ -194,6 +217,7 @@ class Whole(Mechanism):
         """Warnings for the holder of the log."""
         from discreet.log.instants import microseconds
         from discreet.wholelogs.clock import within
+        from discreet.wholelogs.values import rare_values
 
         found = super().advice(log)
         times = microseconds(log)
@@ -203,6 +227,8 @@ class Whole(Mechanism):
                 f"{outside} events lie before 1970 or after June 2048; the release moves them to "
                 "the edge of that stretch"
             )
+        for attribute in self.asked:
+            found += rare_values(log, attribute, self.spending)
         return found
 
     def _draw(self, log: EventLog, rng: Randomness) -> EventLog:
@@ -211,7 +237,7 @@ class Whole(Mechanism):
         variants = self.inner._draw(log, rng)
         assert isinstance(variants, Variants)
         assert self.spending is not None
-        return complete(log, variants, self.asked, self.zone, self.spending, rng)
+        return complete(log, variants, self.asked, self.begun, self.zone, self.spending, rng)
 
 
 def _options(texts: tuple[str, ...]) -> dict[str, Any]:

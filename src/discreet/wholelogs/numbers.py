@@ -22,10 +22,13 @@ GRAINS = np.array([100_000, 50_000, 10_000, 5_000, 1_000, 500, 100, 50, 10, 5, 1
 """Hundredths of which numbers may be multiples, from 1000 down to .01; the last cell is finer."""
 
 NUMBER_MANNER = Manner(
-    least=(2.0,), most_parts=60, weight=1.0, downwards=True, steps=(1.5, 1.8, 2.1), even=0.2,
+    least=(6.0,), most_parts=60, weight=3.0, downwards=True, steps=(1.5, 1.8, 2.1), even=0.2,
     certain=3.5,
 )  # fmt: skip
 GRAIN_MANNER = Manner(least=(), most_parts=1, weight=3.0, narrowed=False)
+
+TRIES = 4
+"""So often a number is drawn again that is a named one."""
 
 _EDGES = SMALLEST * 10.0 ** (np.arange(DECADES * PER_DECADE + 1) / PER_DECADE)
 _SIDE = len(_EDGES) - 1
@@ -65,14 +68,23 @@ class Numbers:
     magnitudes: Floats
     grains: Floats
 
-    def draw(self, row: Integers, rng: Randomness) -> Floats:
-        """A number for each entry of `row`."""
-        cell = choose(self.magnitudes, len(row), rng)
+    def draw(self, size: int, named: Floats, rng: Randomness) -> Floats:
+        """So many numbers; those that are named have shares of their own and are drawn again."""
+        found = self._tried(size, rng)
+        for _ in range(TRIES):
+            again = np.flatnonzero(np.isin(found, named))
+            if not len(again):
+                break
+            found[again] = self._tried(len(again), rng)
+        return found
+
+    def _tried(self, many: int, rng: Randomness) -> Floats:
+        cell = choose(self.magnitudes, many, rng)
         step = np.where(cell > _SIDE, cell - _SIDE - 1, _SIDE - 1 - cell)
         step = np.clip(step, 0, _SIDE - 1)
         low, high = _EDGES[step], _EDGES[step + 1]
-        size = low * (high / low) ** fractions(len(row), rng)
-        grain = np.append(GRAINS / 100, 0.0)[choose(self.grains, len(row), rng)]
+        size = low * (high / low) ** fractions(many, rng)
+        grain = np.append(GRAINS / 100, 0.0)[choose(self.grains, many, rng)]
         grain = np.where(grain > size, 0.01, grain)
         rounded = np.where(grain > 0, np.round(size / np.maximum(grain, 1e-9)) * grain, size)
         rounded = np.where(grain > 0, np.round(rounded, 2), rounded)

@@ -10,25 +10,36 @@ VARIANTS = "variants"
 COMPLETING = "times and attributes"
 
 TREND = ("start weeks, coarse", "start weeks, finer", "start weeks, finest")
-START_DAYS, START_SLOTS = "weekdays of starts", "hours of starts"
+STARTS = ("weekdays of starts", "hours of starts", "weekdays and hours of starts")
 DURATIONS = ("durations of cases, coarse", "durations of cases, fine")
 WAITS = ("waits by relation, coarse", "waits by relation, fine")
-EVENT_DAYS, EVENT_SLOTS = "weekdays of later events", "hours of later events"
+LATER = (
+    "weekdays of later events",
+    "hours of later events",
+    "weekdays and hours of later events",
+)
 
 TIMES = {
     TREND[0]: 0.03,
     TREND[1]: 0.045,
     TREND[2]: 0.075,
-    START_DAYS: 0.03,
-    START_SLOTS: 0.07,
+    STARTS[0]: 0.025,
+    STARTS[1]: 0.06,
+    STARTS[2]: 0.015,
     DURATIONS[0]: 0.049,
     DURATIONS[1]: 0.091,
     WAITS[0]: 0.161,
     WAITS[1]: 0.299,
-    EVENT_DAYS: 0.045,
-    EVENT_SLOTS: 0.105,
+    LATER[0]: 0.04,
+    LATER[1]: 0.09,
+    LATER[2]: 0.02,
 }
 """Shares of what times get, in zCDP."""
+
+WORK = ("working times by activity, coarse", "working times by activity, fine")
+OVERLAPS = "events that begin before the one before them has ended"
+WORKING = {WORK[0]: 0.085, WORK[1]: 0.14, OVERLAPS: 0.025}
+"""Shares of what times get that are for working times, where these are asked for."""
 
 NAMES = "names of "
 
@@ -40,18 +51,24 @@ ROOM = 1 - 1e-9
 
 
 def spending(
-    promise: Guarantee, rest: Budget, times: float, attributes: dict[str, dict[str, float]]
+    promise: Guarantee,
+    rest: Budget,
+    times: float,
+    working: bool,
+    attributes: dict[str, dict[str, float]],
 ) -> Sequential:
     """The variants as another mechanism promises them, and one account in zCDP for the rest.
 
-    `times` is the part of it for times; `attributes` has for each attribute its steps with their
-    shares, which add up to one.
+    `times` is the part of it for times, `working` times among them or not; `attributes` has for
+    each attribute its steps with their shares, which add up to one.
     """
     named = sum(name.startswith(NAMES) for steps in attributes.values() for name in steps)
     of_names = NAMES_DELTA if named else 0.0
     converted = rest.share(1, 1 - of_names)
     rho = zcdp_rho(converted.epsilon, converted.delta) * ROOM
-    steps: list[Step] = [Gaussian(name, rho * times * part) for name, part in TIMES.items()]
+    left = 1 - sum(WORKING.values()) if working else 1.0
+    of_times = {name: left * part for name, part in TIMES.items()} | (WORKING if working else {})
+    steps: list[Step] = [Gaussian(name, rho * times * part) for name, part in of_times.items()]
     each = (1 - times) / len(attributes) if attributes else 0.0
     for shares in attributes.values():
         for name, part in shares.items():

@@ -14,8 +14,8 @@ from discreet.log.events import EventLog
 from discreet.mechanisms.amun.sampling import choose_by_row, fractions
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
-from discreet.privacy.transcript import note
-from discreet.wholelogs.attributes import Observed
+from discreet.privacy.transcript import forget, note
+from discreet.wholelogs.attributes import MOST_VOTES, Observed
 from discreet.wholelogs.courses import Courses, Released
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.grids import Grid
@@ -27,6 +27,9 @@ VALUE_MANNER = Manner(least=(), most_parts=1, weight=3.0, narrowed=False)
 
 OTHER = "(other)"
 """Stands for all values that are not named."""
+
+MUCH_LOST = 0.2
+"""The holder is warned if values that are too rare to be named have such a share of the events."""
 
 FREQUENT = 6
 """An activity has a row of its own if so many deviations of the noise are expected in it."""
@@ -49,7 +52,7 @@ class Values:
         """A value for each event, the same for all events of a case if it is the case's."""
         if self.attribute.of_case:
             row = self.row_of_activity[codes[offsets[1:] - 1]]
-            return self._shown(choose_by_row(self.shares, row, rng), row, rng).gather(
+            return self._shown(choose_by_row(self.shares, row, rng), rng).gather(
                 np.repeat(np.arange(len(row)), np.diff(offsets))
             )
         row = self.row_of_activity[codes]
@@ -61,16 +64,16 @@ class Values:
         cell[held] = chain[0]
         origin = np.arange(len(codes))
         origin[held] = held[chain[1]]
-        return self._shown(cell, row, rng).gather(origin)
+        return self._shown(cell, rng).gather(origin)
 
-    def _shown(self, cell: Integers, row: Integers, rng: Randomness) -> pl.Series:
+    def _shown(self, cell: Integers, rng: Randomness) -> pl.Series:
         """The values of cells, under the column's name and in its declared type."""
         other, name = len(self.named), self.attribute.column
         if self.numbers is not None:
             listed = np.append(self.named.to_numpy().astype(np.float64), [np.nan, np.nan])
             found = listed[cell]
             rest = np.flatnonzero(cell == other)
-            found[rest] = self.numbers.draw(row[rest], rng)
+            found[rest] = self.numbers.draw(len(rest), listed[:other], rng)
             shown = pl.Series(name, found).fill_nan(None)
             return shown.round().cast(pl.Int64) if self.attribute.kind == "integer" else shown
         texts = (
@@ -125,7 +128,7 @@ def learn_attribute(
 ) -> Values:
     """Learn an attribute. A case adds, to the table of
 
-    - names: one, to its value or to that of one of its events chosen at random;
+    - names: one to its value, or 1/√k to each of k values of its events, chosen at random;
     - values: one, in the row of its last activity; or one per event in the row of the activity,
       bounded as a whole by what is typical of released cases;
     - repeats: one per event that has a value after another one that has, likewise bounded;
@@ -137,13 +140,13 @@ def learn_attribute(
         if attribute.of_case
         else observed.of_one_event(courses.offsets, rng)
     )
-    named, number_of, seen = _names(observed, one, attribute, spending, rng)
+    named, number_of, seen = _names(observed, courses, attribute, spending, rng)
     other = len(named)
     cell_of = np.append(number_of, other + 1)  # missing has the code −1
     step = spending.find(attribute.step("values"), Gaussian)
     activities = len(released.variants.activities)
-    counts = _rows_of_cases(released) if attribute.of_case else _rows_of_events(released)
-    bound = 1 if attribute.of_case else _typical(released)
+    counts = _rows_of_cases(released) if attribute.of_case else released.events_by_activity()
+    bound = 1 if attribute.of_case else released.typical_events()
     frequent = counts >= FREQUENT * step.noise(bound).deviation
     row_of = np.where(frequent, np.cumsum(frequent) - 1, frequent.sum())
     row_of = np.unique(row_of, return_inverse=True)[1].astype(np.int64)
@@ -158,7 +161,7 @@ def learn_attribute(
     by_row = np.maximum(np.bincount(row_of, counts, minlength=1), 1.0)
     shares = learn(
         hits, by_row, np.zeros(len(by_row), dtype=np.int64), Grid.plain(other + 2), VALUE_MANNER,
-        bound, (step,), rng, known=seen,
+        bound, (step,), rng, known=seen if attribute.of_case else None,
     ).shares  # fmt: skip
     repeats = 0.0
     if not attribute.of_case:
@@ -182,13 +185,15 @@ def _row(row_of: Integers, activity: Integers) -> Integers:
 
 
 def _names(
-    observed: Observed, one: Integers, attribute: Attribute, spending: Step, rng: Randomness
+    observed: Observed, courses: Courses, attribute: Attribute, spending: Step, rng: Randomness
 ) -> tuple[pl.Series, Integers, tuple[Floats, float] | None]:
     """The values that are named, the number of each observed value, and noisy counts if any.
 
-    Each case has one value. A value is named if its count with noise N reaches t: one that only
-    one case has is then named with P[N ≥ t − 1] ≤ e^{−(t−1)²/2σ²} ≤ δ′, since the discrete Gaussian
-    is subgaussian (Canonne, Kane, Steinke 2020). Counts of values that are not named are dropped.
+    A case gives 1/√k to each of k of its values: one if it is the case's, else up to
+    `MOST_VOTES`, so a vector of length 1 at most. A value is named if its sum with noise N reaches
+    T: of t values that only one case has some is named with probability at most
+    t·P[N ≥ T − 1/√t] ≤ t·e^{−(T − 1/√t)²/2σ²} ≤ δ′, since the discrete Gaussian is subgaussian
+    (Canonne, Kane, Steinke 2020). Counts of values that are not named are dropped.
     """
     values = observed.values
     if attribute.known:
@@ -197,45 +202,63 @@ def _names(
         number = np.array([place.get(v, len(named)) for v in values.to_list()], dtype=np.int64)
         return named, number, None
     step = spending.find(f"{NAMES}{attribute.column}", Gaussian)
-    noise = step.noise(1)
-    counts = np.bincount(one[one >= 0], minlength=len(values))
-    noisy = counts + noise.draw(len(values), rng)
-    shown = np.flatnonzero(noisy >= naming_threshold(step))
+    if attribute.of_case:
+        one = observed.of_cases(courses.offsets)
+        owner, value = np.flatnonzero(one >= 0), one[one >= 0]
+    else:
+        owner, value = observed.votes(courses.offsets, rng)
+    noisy, deviation = noisy_sum(owner, value, len(values), courses.cases, 1, step, rng)
+    forget((step.name,))
+    shown = np.flatnonzero(noisy >= naming_threshold(step, 1 if attribute.of_case else MOST_VOTES))
     note(step.name, noisy[shown])
     number = np.full(len(values), len(shown))
     number[shown] = np.arange(len(shown))
-    named = values.gather(shown)
-    return named, number, (noisy[shown].astype(np.float64), noise.deviation)
+    return values.gather(shown), number, (noisy[shown], deviation)
 
 
-def naming_threshold(step: Gaussian) -> int:
-    """The least noisy count at which a value is named."""
-    spread = math.sqrt(step.noise(1).size) * math.sqrt(-2 * math.log(step.failing))
-    return 1 + math.ceil(spread * (1 + 1e-9))
+def naming_threshold(step: Gaussian, votes: int) -> float:
+    """The least noisy sum at which a value is named, where a case has so many votes at most."""
+    spread = math.sqrt(step.noise(1).size)
+    many = range(1, votes + 1)
+    return max(
+        1 / math.sqrt(t) + spread * math.sqrt(2 * math.log(t / step.failing)) for t in many
+    ) * (1 + 1e-9)
+
+
+def least_named(attribute: Attribute, spending: Step | None) -> int:
+    """In about how many cases a value must be to be named, 0 where names are public."""
+    if attribute.known or spending is None:
+        return 0
+    step = spending.find(f"{NAMES}{attribute.column}", Gaussian)
+    return math.ceil(naming_threshold(step, 1 if attribute.of_case else MOST_VOTES))
+
+
+def rare_values(log: EventLog, attribute: Attribute, spending: Step | None) -> list[str]:
+    """For the holder of the log: what becomes `(other)` if that is much. Reads the raw log."""
+    least = least_named(attribute, spending)
+    observed = Observed.of(log, attribute)
+    held = np.flatnonzero(observed.present)
+    if not least or attribute.numeric or not len(held):
+        return []
+    case = np.searchsorted(log.offsets, held, side="right") - 1
+    wide = max(1, len(observed.values))
+    cases = np.bincount(np.unique(case * wide + observed.codes[held]) % wide, minlength=wide)
+    rare = cases < least
+    lost = float(rare[observed.codes[held]].mean())
+    if lost < MUCH_LOST:
+        return []
+    return [
+        f"{int(rare.sum()):,} of {wide:,} values of {attribute.column} are in fewer than {least:,} "
+        f"cases; they have {lost:.0%} of its events and will mostly become {OTHER}. Leave the "
+        f"column out, release a coarser one, name its values if they are public "
+        f"({attribute.column}=A|B|C), or raise epsilon"
+    ]
 
 
 def _rows_of_cases(released: Released) -> Floats:
     variants = released.variants
     last = variants.codes[variants.offsets[1:] - 1]
     return np.bincount(last, variants.counts, minlength=len(variants.activities)).astype(np.float64)
-
-
-def _rows_of_events(released: Released) -> Floats:
-    variants = released.variants
-    each = np.repeat(variants.counts, variants.lengths)
-    return np.bincount(variants.codes, each, minlength=len(variants.activities)).astype(np.float64)
-
-
-def _typical(released: Released) -> int:
-    """The bound of a case's squared norm: that of a typical released case."""
-    variants = released.variants
-    if not len(variants):
-        return 1
-    owner = np.repeat(np.arange(len(variants)), variants.lengths)
-    wide = len(variants.activities)
-    keys, many = np.unique(owner * wide + variants.codes, return_counts=True)
-    norms = np.bincount(keys // wide, many**1.5, minlength=len(variants)).astype(np.float64)
-    return max(1, round(released.weighted_quantile(norms, 0.5)))
 
 
 def _repeats(

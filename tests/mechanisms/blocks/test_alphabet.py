@@ -9,11 +9,12 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import (
     FROM_LOG,
     alphabet_status,
-    checked_alphabet,
+    canonical_alphabet,
     labels_of,
     outside_advice,
     projected,
     read_alphabet,
+    required_alphabet,
 )
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
@@ -26,7 +27,7 @@ def test_a_file_holds_one_label_per_line(tmp_path: Path) -> None:
     file = tmp_path / "labels.txt"
     file.write_text("\ufeffZurück zur Aufnahme\r\nb, with comma\n\na\na\n", encoding="utf-8")
     assert read_alphabet(str(file)) == ("Zurück zur Aufnahme", "b, with comma", "a", "a")
-    assert checked_alphabet(read_alphabet(str(file))) == (
+    assert canonical_alphabet(read_alphabet(str(file))) == (
         "Zurück zur Aufnahme",
         "a",
         "b, with comma",
@@ -36,7 +37,7 @@ def test_a_file_holds_one_label_per_line(tmp_path: Path) -> None:
 
 def test_bad_alphabets_say_how_to_give_one(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="--alphabet FILE"):
-        checked_alphabet(None)
+        required_alphabet(None)
     with pytest.raises(ParameterError, match="from-log"):
         read_alphabet(str(tmp_path / "absent.txt"))
     binary = tmp_path / "binary.txt"
@@ -46,7 +47,7 @@ def test_bad_alphabets_say_how_to_give_one(tmp_path: Path) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text("\n")
     with pytest.raises(ParameterError, match="empty"):
-        checked_alphabet(read_alphabet(str(empty)))
+        canonical_alphabet(read_alphabet(str(empty)))
     with pytest.raises(ParameterError, match="list of texts"):
         mechanism("laplace", alphabet=["a", 1])
 

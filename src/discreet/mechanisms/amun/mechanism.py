@@ -116,7 +116,7 @@ class Amun(Mechanism["EventLog"]):
         names = self._columns
         for name in names:
             if name in ("case:concept:name", "concept:name", "time:timestamp"):
-                raise ParameterError(f"columns: {name} is no further column; leave it out")
+                raise ParameterError(f"columns: {name} is no further column: it is released anyway")
         if len(set(names)) < len(names):
             raise ParameterError("columns: a column is named twice")
         if names and self.fidelity == "published":

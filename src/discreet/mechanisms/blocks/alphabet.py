@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, below_one, parameter
 from discreet.privacy.guarantee import Status
 
 FROM_LOG = "from-log"
@@ -30,6 +30,16 @@ def alphabet_parameter() -> Any:
         "the activities that may be named: a file with one label per line, or from-log to take "
         "the log's own (then the guarantee is conditional on that list being public)",
         read=read_alphabet,
+        canonical=canonical_alphabet,
+    )
+
+
+def delta_or_alphabet_parameter() -> Any:
+    """Declare delta of a mechanism that does without one if the alphabet is public."""
+    return parameter(
+        1e-6,
+        "probability of an exception from epsilon; keep it far below 1/cases. 0 needs an alphabet",
+        below_one,
     )
 
 
@@ -47,8 +57,8 @@ def read_alphabet(text: str) -> tuple[str, ...] | str:
     return tuple(line for line in (line.rstrip("\r\n") for line in lines) if line.strip())
 
 
-def checked_alphabet(alphabet: Alphabet) -> tuple[str, ...] | str:
-    """The labels sorted, each once; an error that says how to supply them where there are none."""
+def required_alphabet(alphabet: Alphabet) -> tuple[str, ...] | str:
+    """The alphabet, or an error that says how to supply it where there is none."""
     if alphabet is None:
         raise ParameterError(
             "this mechanism may name activities that are not in the log, so it needs to know the "
@@ -56,9 +66,14 @@ def checked_alphabet(alphabet: Alphabet) -> tuple[str, ...] | str:
             f"alphabet=[...]), or --alphabet {FROM_LOG} to declare that the set of activities in "
             "the log is no secret (the certificate then says so)"
         )
-    if alphabet == FROM_LOG:
-        return FROM_LOG
-    if not alphabet or isinstance(alphabet, str):
+    return alphabet
+
+
+def canonical_alphabet(alphabet: tuple[Any, ...] | str) -> tuple[str, ...] | str:
+    """The labels sorted, each once."""
+    if isinstance(alphabet, str):
+        return alphabet
+    if not alphabet:
         raise ParameterError("the alphabet is empty: give at least one activity")
     if not all(isinstance(label, str) for label in alphabet):
         raise ParameterError("the alphabet must be a list of texts, one per activity")

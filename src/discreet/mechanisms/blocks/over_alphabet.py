@@ -11,10 +11,10 @@ from discreet.mechanisms.base import Fidelity, Mechanism
 from discreet.mechanisms.blocks.alphabet import (
     FROM_LOG,
     alphabet_parameter,
-    checked_alphabet,
     labels_of,
     outside_advice,
     projected,
+    required_alphabet,
 )
 from discreet.mechanisms.parameters import below_one, parameter
 from discreet.releases import A_co
@@ -43,12 +43,12 @@ class OverAlphabet(Mechanism[A_co]):
         super()._validate()
         if self.fidelity == "published":
             object.__setattr__(self, "alphabet", self.alphabet or FROM_LOG)
-        object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
+        required_alphabet(self.alphabet)
 
     @property
     def public_alphabet(self) -> tuple[str, ...] | str:
         """The labels, or from-log."""
-        return checked_alphabet(self.alphabet)
+        return required_alphabet(self.alphabet)
 
     def _seen(self, log: EventLog) -> Variants:
         """The log seen through the alphabet."""

@@ -63,7 +63,7 @@ def grow_by_levels(
     """Noise on every candidate of every level, which then is kept or not by its noisy count.
 
     A case adds one to at most one candidate on each of `max_length` levels: L1 sensitivity
-    max_length, L2 sensitivity √max_length. What is not looked at is post-processing of the full
+    max_length, L2 sensitivity √max_length. What is not considered is post-processing of the full
     noisy tree, and so is the public bound on a level: the largest noisy counts stay.
     """
     tree = NoisyPrefixTree(variants)
@@ -132,9 +132,9 @@ def privtree_noise(symbols: int, splits: Laplace) -> tuple[CountNoise, int]:
 def _candidates(
     tree: NoisyPrefixTree, semantics: Semantics, rng: Randomness
 ) -> tuple[Integers, Integers]:
-    """The numbers of the candidates that are looked at, and what is known of each.
+    """The numbers of the candidates that are considered, and what is known of each.
 
-    An empty case does not exist, so ⊥ at once is no candidate.
+    An empty case does not exist, so ⊥ at once is not a candidate.
     """
     verdicts = semantics.verdicts(tree, rng)
     if tree.depth == 0:

@@ -11,7 +11,7 @@ from discreet.log.variants import Variants
 from discreet.models.prefixes import PrefixTree
 
 CANDIDATES = 200_000
-"""At most this many candidates are looked at on one level, whatever the log and the budget."""
+"""At most this many candidates are considered on one level, whatever the log and the budget."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,9 @@ AT_ONCE = 4096
 Apply = Callable[[str, Tensor], Tensor]
 """A linear map by its name: `Recorder` while training, plain when generating."""
 
+NoiseIn = Callable[[Tensor, Tensor], Tensor]
+"""What a network takes for the noise in points after some steps of blurring."""
+
 BETA = torch.linspace(FIRST_BETA, LAST_BETA, STEPS, dtype=torch.float64)
 KEPT = torch.cumprod(1 - BETA, 0)
 """How much of the variance is still the case's own after t steps (the paper's ᾱ)."""
@@ -66,43 +69,30 @@ def noise_from_odds(points: Tensor, times: Tensor, chances: Tensor) -> Tensor:
     return ((points - kept.sqrt() * chances) / (1 - kept).sqrt()).to(points.dtype)
 
 
-def generate(
-    noise_in: Callable[[Tensor, Tensor], Tensor],
-    columns: int,
-    cases: int,
-    steps: int,
-    rng: Randomness,
-) -> Tensor:
-    """Cases, the largest entry of each being its column: from pure noise back to
-    points (Equations 5 and 6).
+def generate(noise_in: NoiseIn, columns: int, cases: int, steps: int, rng: Randomness) -> Tensor:
+    """Cases, the largest entry of each its column: from pure noise to points (Equations 5, 6).
 
     With fewer than all steps the blur is undone in longer strides, evenly spaced.
     """
     found = [
-        _reverse(noise_in, columns, min(AT_ONCE, cases - begin), steps, rng)
+        _reverse(noise_in, (min(AT_ONCE, cases - begin), columns), steps, rng)
         for begin in range(0, cases, AT_ONCE)
     ]
     return torch.cat(found) if found else torch.zeros(0, columns)
 
 
-def _reverse(
-    noise_in: Callable[[Tensor, Tensor], Tensor],
-    columns: int,
-    cases: int,
-    steps: int,
-    rng: Randomness,
-) -> Tensor:
+def _reverse(noise_in: NoiseIn, shape: tuple[int, int], steps: int, rng: Randomness) -> Tensor:
     stops = torch.linspace(STEPS - 1, 0, steps).round().long().tolist()
-    point = normals((cases, columns), rng)
+    point = normals(shape, rng)
     for time, following in zip(stops, [*stops[1:], -1], strict=True):
         kept = float(KEPT[time])
         before = float(KEPT[following]) if following >= 0 else 1.0
         alpha = kept / before
-        noise = noise_in(point, torch.full((cases,), time))
+        noise = noise_in(point, torch.full(shape[:1], time))
         point = (point - (1 - alpha) / math.sqrt(1 - kept) * noise) / math.sqrt(alpha)
         if following >= 0:
             deviation = math.sqrt((1 - alpha) * (1 - before) / (1 - kept))
-            point += deviation * normals((cases, columns), rng)
+            point += deviation * normals(shape, rng)
     return point
 
 

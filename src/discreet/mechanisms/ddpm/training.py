@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -50,7 +49,7 @@ def trained(
     mechanism: OverDictionary, settings: Settings, counts: Integers, session: Session
 ) -> State:
     """Take all planned steps, resuming from what was saved; the weights then are the model."""
-    facts, rng, watch, saved = session.facts, session.rng, session.watch, session.saved
+    facts, rng, saved = session.facts, session.rng, session.saved
     spending = mechanism.noisy_step(NETWORK)
     plan = spending.plan
     expected = facts["trained_on"] * float(plan.sampling_rate)
@@ -82,9 +81,7 @@ def trained(
         losses = strict_steps(steps, counts, average, rng)
     else:
         losses = published_steps(steps, counts, settings.microbatch, rng)
-    watch.step(NETWORK, steps.taken, plan.steps, math.nan, save)
-    for loss in losses:
-        watch.step(NETWORK, steps.taken, plan.steps, loss, save)
+    session.follow(NETWORK, steps, losses, save)
     final = average if strict else steps.weights
     return State({name: weight.numpy().copy() for name, weight in final.items()}, facts)
 

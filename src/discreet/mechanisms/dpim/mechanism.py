@@ -21,9 +21,9 @@ from discreet.mechanisms.base import Fidelity, Mechanism
 from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
-    checked_alphabet,
     labels_of,
     outside_advice,
+    required_alphabet,
 )
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
@@ -179,7 +179,7 @@ class DPIM(Mechanism[TreeDocument]):
 
     def _validate(self) -> None:
         super()._validate()
-        object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
+        required_alphabet(self.alphabet)
         total = self.share_pairs + self.share_structure + self.share_fitness
         if total > 1 + 1e-9:
             raise ParameterError(
@@ -268,7 +268,7 @@ class DPIM(Mechanism[TreeDocument]):
 
     @property
     def _labels(self) -> tuple[str, ...] | str:
-        return checked_alphabet(self.alphabet)
+        return required_alphabet(self.alphabet)
 
     @property
     def _public_number(self) -> tuple[str, ...]:

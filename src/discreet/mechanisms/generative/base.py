@@ -6,9 +6,11 @@ Nothing here loads torch: the guarantee, the parameters and the noise follow fro
 from __future__ import annotations
 
 import importlib.util
+import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -23,6 +25,7 @@ from discreet.privacy.renyi import TrainingPlan, rdp_epsilon
 from discreet.privacy.steps import Renyi, SampledGaussian
 
 if TYPE_CHECKING:
+    from discreet.dpsgd.sgd import PrivateSteps
     from discreet.log.events import EventLog
 
 Kept = TypeVar("Kept")
@@ -41,7 +44,7 @@ class State:
 
 
 class Watch:
-    """Sees training go on and may keep it for later; this one does neither."""
+    """Watches training and may keep it for later; this one does neither."""
 
     def resumed(self) -> State | None:
         """What an earlier, interrupted run of the same training left."""
@@ -61,6 +64,13 @@ class Session:
     rng: Randomness
     watch: Watch
     saved: State | None = None
+
+    def follow(
+        self, name: str, steps: PrivateSteps, losses: Iterable[float], save: Callable[[], State]
+    ) -> None:
+        """Take the steps that give these losses, and tell whoever watches before and after each."""
+        for loss in chain([math.nan], losses):
+            self.watch.step(name, steps.taken, steps.plan.steps, loss, save)
 
 
 def joined(networks: Mapping[str, Mapping[str, Kept]]) -> dict[str, Kept]:

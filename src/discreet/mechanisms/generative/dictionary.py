@@ -36,7 +36,7 @@ class Dictionary:
         return len(self.variants) + self.other
 
     def counts(self, log: Variants) -> Integers:
-        """How many cases of the log belong to each column; each case is looked at on its own."""
+        """How many cases of the log belong to each column; each case is judged on its own."""
         known = log.to_dict()
         found = [known.get(sequence, 0) for sequence, _ in self.variants]
         if self.other:
@@ -86,6 +86,7 @@ def dictionary_parameter() -> Any:
         "strict only: a public list of variants instead of one found in the log: a file with one "
         "variant per line, its activities separated by tabs",
         read=read_dictionary,
+        canonical=_canonical,
     )
 
 
@@ -101,7 +102,7 @@ def read_dictionary(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(line.split("\t")) for line in lines if line.strip())
 
 
-def checked_dictionary(given: Any) -> tuple[tuple[str, ...], ...]:
+def _canonical(given: Any) -> tuple[tuple[str, ...], ...]:
     """The public variants, each once."""
     if not given or isinstance(given, str) or any(isinstance(row, str) for row in given):
         raise ParameterError(

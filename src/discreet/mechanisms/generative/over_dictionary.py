@@ -19,7 +19,6 @@ from discreet.mechanisms.generative.base import Generative, Session, State, Watc
 from discreet.mechanisms.generative.dictionary import (
     MOST_COLUMNS,
     Dictionary,
-    checked_dictionary,
     dictionary_parameter,
 )
 from discreet.mechanisms.parameters import ParameterError, between, parameter
@@ -94,10 +93,8 @@ class OverDictionary(Generative):
 
     def _validate(self) -> None:
         super()._validate()
-        if self.dictionary is not None:
-            if self.fidelity == "published":
-                raise ParameterError("published takes its columns from the log; leave dictionary")
-            object.__setattr__(self, "dictionary", checked_dictionary(self.dictionary))
+        if self.dictionary is not None and self.fidelity == "published":
+            raise ParameterError("published takes its columns from the log; leave dictionary")
 
     @classmethod
     def _strict_audit_cases(cls) -> tuple[AuditCase, ...]:

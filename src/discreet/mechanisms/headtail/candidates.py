@@ -21,6 +21,9 @@ MOST_SAMPLES, MOST_SAMPLED_EVENTS = 12_000, 120_000
 PHASES = 9
 """Phases of a case."""
 
+SLIPS = 0.3
+"""Weight of single slips among the candidates that a head makes."""
+
 UNSEEN_STEPS = 1.0
 """Weight of all the steps out of an activity that no released variant takes, over the number of
 variants: with a small head more has to be guessed."""
@@ -160,6 +163,22 @@ def recombined(
     if len(clear) >= ENOUGH_CLEAR:
         return clear
     return mixed(clear, chain.sample(longest, samples, generator))
+
+
+def slipped(head: Variants, samples: int, generator: np.random.Generator) -> Variants:
+    """Released variants with one event left out, repeated, or swapped with the next one."""
+    picked = head.take(generator.integers(len(head), size=samples))
+    first, last = picked.offsets[:-1], picked.offsets[1:] - 1
+    place = first + (generator.random(samples) * picked.lengths).astype(np.int64)
+    kind = generator.integers(3, size=samples)
+    times = np.ones(len(picked.codes), dtype=np.int64)
+    times[place[kind == 0]], times[place[kind == 1]] = 0, 2
+    here, ahead = place[kind == 2], np.minimum(place + 1, last)[kind == 2]
+    codes = picked.codes.copy()
+    codes[here], codes[ahead] = picked.codes[ahead], picked.codes[here]
+    lengths = np.add.reduceat(times, first)
+    offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
+    return Variants.of_cases(head.activities, np.repeat(codes, times), offsets)[0]
 
 
 def mixed(some: Variants, others: Variants, share: float = 0.5) -> Variants:

@@ -10,7 +10,7 @@ case's vector depends on the case and on the weights only, to the last bit. It i
 norm of at most CLIP and rounded towards zero, entry by entry. The sum changes by a vector of norm
 CLIP at most if a case comes or goes; discrete Gaussian noise of variance CLIP²·STEPS/(2ρ) makes
 each step ρ/STEPS-zCDP, and STEPS of them, each chosen by the ones before, ρ-zCDP (Canonne, Kane,
-Steinke 2020). Momentum and averages are post-processing.
+Steinke 2020). The size of a step, momentum and averages are post-processing.
 """
 
 from __future__ import annotations
@@ -35,6 +35,13 @@ STEPS = 20
 """Gradient steps on hidden cases."""
 
 MOMENTUM = 0.9
+
+NOISE, LARGEST_RATE = 1.2, 6.0
+"""Steps are as large as lets the noise of all of them spread a weight by the first number, up to
+the second: cases that stand out from the noise tell more by larger steps."""
+
+SPREAD = math.hypot(*((1 - MOMENTUM**turn) / (1 - MOMENTUM) for turn in range(1, STEPS + 1)))
+"""How much further than one step's noise that of all steps spreads a weight."""
 
 GRID = 1024
 """Probabilities are multiples of 1/GRID."""
@@ -201,10 +208,12 @@ def trained(
     weights = np.zeros((3 * labels + 3 + PHASES, labels + 1))
     speed, mean = np.zeros_like(weights), np.zeros_like(weights)
     noise = step.noise(CLIP**2 * STEPS)
+    size = CLIP * max(cases_about, 1.0)
+    rate = min(NOISE * size / (noise.deviation * SPREAD), LARGEST_RATE) / size
     for turn in range(STEPS):
         whole = np.rint(weights * FINE).astype(np.int64)
         total = noise.added(examples.clipped_sum(whole, cases.counts), rng)
-        speed = MOMENTUM * speed + total / (CLIP * max(cases_about, 1.0))
+        speed = MOMENTUM * speed + rate * total
         weights = np.clip(weights + speed, -RANGE, RANGE)
         if 2 * turn >= STEPS:
             mean += weights / math.ceil(STEPS / 2)

@@ -14,8 +14,9 @@ from discreet.mechanisms.audit_cases import (
     EMPTIED_HEAD,
     FILLED_HEAD,
     FREQUENT,
-    MANY_HIDDEN,
+    LONE_HIDDEN,
     NEW_ACTIVITY,
+    NO_CASE,
     ONE_MORE,
     AuditCase,
 )
@@ -23,7 +24,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
-    checked_alphabet,
+    delta_or_alphabet_parameter,
     labels_of,
     outside_advice,
     projected,
@@ -32,7 +33,7 @@ from discreet.mechanisms.headtail.prediction import way
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD, head_noise, spending
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
-from discreet.mechanisms.parameters import ParameterError, below_one, parameter
+from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Selecting, Statement, Step
@@ -108,11 +109,7 @@ class HeadTail(Mechanism[Variants]):
     returns: ClassVar[str] = "variants"
     reads: ClassVar[Reads] = "variants"
 
-    delta: float = parameter(
-        1e-6,
-        "probability of an exception from epsilon; keep it far below 1/cases. 0 needs an alphabet",
-        below_one,
-    )
+    delta: float = delta_or_alphabet_parameter()
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     clear_model: bool = parameter(
         False,
@@ -121,9 +118,7 @@ class HeadTail(Mechanism[Variants]):
 
     def _validate(self) -> None:
         super()._validate()
-        if self.alphabet is not None:
-            object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
-        elif self.delta == 0:
+        if self.alphabet is None and self.delta == 0:
             raise ParameterError(
                 "with delta = 0 no activity of the log may be shown unless the list of activities "
                 "is public: give --alphabet FILE, or a small delta such as 1e-6"
@@ -136,12 +131,18 @@ class HeadTail(Mechanism[Variants]):
 
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
-        """With and without a public alphabet, with and without δ; see the base class."""
+        """With and without a public alphabet, with and without δ; and each way of the probe."""
         pairs = FREQUENT, ONE_MORE, FILLED_HEAD, EMPTIED_HEAD, NEW_ACTIVITY
+        hidden = NO_CASE, LONE_HIDDEN, FREQUENT
+        probe, counted = "coverage probe", "many hidden: number of cases"
         return (
+            *(
+                AuditCase({"delta": 1e-6}, hidden, False, {probe: answer})
+                for answer in ((0, 800), (60, 0), (600, 800))
+            ),
+            AuditCase({"delta": 1e-6}, hidden[1:], False, {probe: (600, 800), counted: (-800,)}),
             AuditCase({}, pairs),
             AuditCase({"alphabet": None}, pairs),
-            AuditCase({}, (MANY_HIDDEN,), usual=False),
             AuditCase({"alphabet": None, "delta": 1e-6}, pairs, usual=False),
             AuditCase({"delta": 0.0}, pairs, usual=False),
         )

@@ -10,7 +10,14 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
-from discreet.mechanisms.headtail.candidates import Walker, enough, mixed, recombined
+from discreet.mechanisms.headtail.candidates import (
+    SLIPS,
+    Walker,
+    enough,
+    mixed,
+    recombined,
+    slipped,
+)
 from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.loglinear import learnable, standing_out, trained
 from discreet.mechanisms.headtail.nearness import joined, nearest
@@ -67,12 +74,19 @@ class Tail:
         covered = head.cases / max(head.cases + about.value, 1.0)
         if len(head):
             samples = enough(about.value, float(head.lengths.mean()))
-            candidates = recombined(head.trimmed(), samples, generator, self.clear_model)
+            candidates = self._near(head.trimmed(), samples, generator)
             if not self._worth_learning(head, about.value, covered):
                 return self._voted(head, hidden, candidates, about, "votes", rng)
         modelled, about = self._modelled(head, hidden, about, generator, rng)
         candidates = mixed(candidates, modelled, covered) if len(head) else modelled
         return self._voted(head, hidden, candidates, about, "votes on a model", rng)
+
+    def _near(self, head: Variants, samples: int, generator: np.random.Generator) -> Variants:
+        """Sequences like those of the head: recombined and, unless they would blur it, slips."""
+        walks = recombined(head, samples, generator, self.clear_model)
+        if self.clear_model:
+            return walks
+        return mixed(slipped(head, samples, generator), walks, SLIPS)
 
     def _noise(self, step: str, sensitivity: int = 1) -> CountNoise:
         return noise_of(self.steps.named(f"{self.name}: {step}"), sensitivity)

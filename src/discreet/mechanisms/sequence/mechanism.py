@@ -15,7 +15,6 @@ from discreet.mechanisms.audit_cases import FREQUENT, NEW_ACTIVITY, NO_CASE, Aud
 from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
-    checked_alphabet,
     labels_of,
     outside_advice,
 )
@@ -105,8 +104,6 @@ class Sequence(Generative):
 
     def _validate(self) -> None:
         super()._validate()
-        if self.alphabet is not None:
-            object.__setattr__(self, "alphabet", checked_alphabet(self.alphabet))
         if isinstance(self.alphabet, tuple) and len(self.alphabet) > MOST_LABELS:
             raise ParameterError(
                 f"sequence can learn at most {MOST_LABELS:,} activities, not {len(self.alphabet):,}"

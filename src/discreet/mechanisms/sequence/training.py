@@ -25,7 +25,7 @@ LEAST_CLIP, MOST_CLIP = 3.0, 30.0
 SHORTEST = 8
 """Cases are laid out in rows for this length, or for twice, four times, … as much."""
 ENTRIES = 1 << 11
-"""Symbols that are looked at together, about: rows times their length."""
+"""Symbols that are processed together, about: rows times their length."""
 
 
 class Cases:

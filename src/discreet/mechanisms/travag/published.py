@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -55,22 +56,12 @@ class Training:
         rmsprop = partial(torch.optim.RMSprop, lr=RATE, alpha=0.99)
         self.encoder = Steps(fresh_weights(encoder_sizes(columns), rng), adam)
         self.generator = Steps(fresh_weights(generator_sizes(), rng), rmsprop)
-        self.decoder = PrivateSteps(
-            fresh_weights(decoder_sizes(columns), rng),
-            mechanism.noisy_step(DECODER),
-            clip=DECODER_CLIP,
-            expected_cases=self.expected,
-            optimiser=adam,
-            rng=rng,
-        )
-        self.discriminator = PrivateSteps(
-            fresh_weights(discriminator_sizes(columns), rng),
-            mechanism.noisy_step(DISCRIMINATOR),
-            clip=DISCRIMINATOR_CLIP,
-            expected_cases=self.expected,
-            optimiser=rmsprop,
-            rng=rng,
-        )
+        private = partial(PrivateSteps, expected_cases=self.expected, rng=rng)
+        weights, step = fresh_weights(decoder_sizes(columns), rng), mechanism.noisy_step(DECODER)
+        self.decoder = private(weights, step, clip=DECODER_CLIP, optimiser=adam)
+        weights = fresh_weights(discriminator_sizes(columns), rng)
+        step = mechanism.noisy_step(DISCRIMINATOR)
+        self.discriminator = private(weights, step, clip=DISCRIMINATOR_CLIP, optimiser=rmsprop)
 
     @property
     def networks(self) -> dict[str, Steps]:
@@ -114,6 +105,14 @@ class Training:
             weight.clamp_(-WEIGHT_BOUND, WEIGHT_BOUND)
         return float(loss.detach()) / len(cases)
 
+    def compete(self, rounds: int) -> Iterator[float]:
+        """All steps of the discriminator, and one of the generator after each `rounds` of them."""
+        for _ in self.discriminator.remaining():
+            loss = self.criticise()
+            if self.discriminator.taken % rounds == 0:
+                self.imitate()
+            yield loss
+
     def imitate(self) -> None:
         """One step of the generator."""
         leaves = self.generator.leaves()
@@ -137,20 +136,12 @@ def trained(
     mechanism: OverDictionary, discriminator_steps: int, counts: Integers, session: Session
 ) -> State:
     """Take all planned steps of both phases, resuming from what was saved."""
-    facts, watch = session.facts, session.watch
-    run = Training(mechanism, counts, facts["trained_on"], session.rng)
+    run = Training(mechanism, counts, session.facts["trained_on"], session.rng)
     if session.saved is not None:
         resume(run.networks, session.saved)
-    save = partial(kept, run.networks, facts)
-    for name, steps, one in (
-        (DECODER, run.decoder, run.compress),
-        (DISCRIMINATOR, run.discriminator, run.criticise),
-    ):
-        watch.step(name, steps.taken, steps.plan.steps, math.nan, save)
-        for _ in steps.remaining():
-            loss = one()
-            if name == DISCRIMINATOR and steps.taken % discriminator_steps == 0:
-                run.imitate()
-            watch.step(name, steps.taken, steps.plan.steps, loss, save)
+    save = partial(kept, run.networks, session.facts)
+    compressed = (run.compress() for _ in run.decoder.remaining())
+    session.follow(DECODER, run.decoder, compressed, save)
+    session.follow(DISCRIMINATOR, run.discriminator, run.compete(discriminator_steps), save)
     networks = {"generator": run.generator.weights, DECODER: run.decoder.weights}
-    return model_of(joined(networks), facts)
+    return model_of(joined(networks), session.facts)

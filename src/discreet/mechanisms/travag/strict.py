@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Any
 
@@ -62,18 +61,15 @@ COMPRESSING, STARTING = 100, 30
 
 def trained(mechanism: OverDictionary, counts: Integers, session: Session) -> State:
     """Take all planned steps, resuming from what was saved."""
-    facts, watch = session.facts, session.watch
+    facts = session.facts
     run = Game(mechanism, counts, facts, session.rng)
     if session.saved is None:
         run.begin(torch.tensor(facts["start"], dtype=torch.float64))
     else:
         resume(run.networks, session.saved)
     save = partial(kept, run.networks, facts)
-    steps = run.discriminator
-    watch.step(DISCRIMINATOR, steps.taken, steps.plan.steps, math.nan, save)
-    for _ in steps.remaining():
-        loss = run.step()
-        watch.step(DISCRIMINATOR, steps.taken, steps.plan.steps, loss, save)
+    losses = (run.step() for _ in run.discriminator.remaining())
+    session.follow(DISCRIMINATOR, run.discriminator, losses, save)
     return model_of(run.average, facts)
 
 

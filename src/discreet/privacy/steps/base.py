@@ -46,8 +46,10 @@ class Step(ABC):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps below."""
-        return ()
+        """The steps below: those among its fields, or in a tuple of them."""
+        held = (getattr(self, entry.name) for entry in fields(self))
+        listed = (value if isinstance(value, tuple) else (value,) for value in held)
+        return tuple(step for values in listed for step in values if isinstance(step, Step))
 
     def prepare(self) -> None:  # noqa: B027 (only noise can fail)
         """Compute what may fail, so that it fails before anything is spent."""

@@ -27,11 +27,6 @@ class Composed(Step):
             raise SpendingError(f"{self.name}: nothing to compose")
 
     @property
-    def steps(self) -> tuple[Step, ...]:
-        """The steps below."""
-        return self.below
-
-    @property
     def exception(self) -> float:
         """The probability with which its cost in zCDP may not hold."""
         return rounded_up(sum((Fraction(step.exception) for step in self.below), Fraction(0)))
@@ -149,11 +144,6 @@ class Reserved(Step):
             )
 
     @property
-    def steps(self) -> tuple[Step, ...]:
-        """The steps below."""
-        return self.selecting, self.hidden
-
-    @property
     def spent(self) -> Budget:
         """The selection's epsilon; both deltas."""
         deltas = Fraction(self.selecting.spent.delta) + Fraction(self.hidden.spent.delta)
@@ -171,11 +161,6 @@ class RandomStopping(Step):
     round: Step
 
     @property
-    def steps(self) -> tuple[Step, ...]:
-        """The steps below."""
-        return (self.round,)
-
-    @property
     def spent(self) -> Budget:
         """Twice a round."""
         each = self.round.spent
@@ -190,11 +175,6 @@ class Group(Step):
 
     release: Step
     cases: int
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The steps below."""
-        return (self.release,)
 
     @property
     def spent(self) -> Budget:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,7 +23,20 @@ from discreet.privacy.transcript import note
 
 
 @dataclass(frozen=True)
-class Laplace(Step):
+class Noisy(Step):
+    """A step that adds noise of its own to counts."""
+
+    @abstractmethod
+    def noise(self, sensitivity: Rational = 1) -> CountNoise:
+        """The noise for counts that one case moves by at most that, in the step's own norm."""
+
+    def prepare(self) -> None:
+        """Make the least noise."""
+        self.noise()
+
+
+@dataclass(frozen=True)
+class Laplace(Noisy):
     """Discrete Laplace noise that makes counts epsilon-DP (Ghosh et al. 2009)."""
 
     rule: ClassVar[str] = "discrete Laplace noise of scale sensitivity/ε"
@@ -37,13 +51,9 @@ class Laplace(Step):
         """The noise for counts that one case moves by at most `sensitivity` in sum (L1)."""
         return CountNoise.laplace(sensitivity, self.epsilon, self.name)
 
-    def prepare(self) -> None:
-        """Make the least noise."""
-        self.noise()
-
 
 @dataclass(frozen=True)
-class Gaussian(Step):
+class Gaussian(Noisy):
     """Discrete Gaussian noise that makes counts rho-zCDP (Canonne, Kane, Steinke 2020).
 
     `failing` is the probability with which the promise may fail besides: rho-zCDP but for an
@@ -69,13 +79,9 @@ class Gaussian(Step):
         """The probability with which its cost in zCDP may not hold."""
         return self.failing
 
-    def noise(self, sensitivity_squared: Rational = 1) -> CountNoise:
-        """The noise for counts that one case moves by that in sum of squares at most."""
-        return CountNoise.gaussian(sensitivity_squared, self.concentrated, self.name)
-
-    def prepare(self) -> None:
-        """Make the least noise."""
-        self.noise()
+    def noise(self, sensitivity: Rational = 1) -> CountNoise:
+        """The noise for counts that one case moves by at most that in sum of squares (L2²)."""
+        return CountNoise.gaussian(sensitivity, self.concentrated, self.name)
 
 
 @dataclass(frozen=True)
@@ -157,7 +163,7 @@ class Choosing(Step):
 
 
 @dataclass(frozen=True)
-class SampledGaussian(Step):
+class SampledGaussian(Noisy):
     """Noisy sums over Poisson samples of the cases, as in DP-SGD (`privacy/renyi.py`)."""
 
     plan: TrainingPlan
@@ -185,9 +191,9 @@ class SampledGaussian(Step):
             "the clip"
         )
 
-    def noise(self, sensitivity_squared: Rational = 1) -> CountNoise:
-        """The noise of one sum that a case moves by that at most, in sum of squares."""
-        variance = Fraction(self.plan.noise_multiplier) ** 2 * Fraction(sensitivity_squared)
+    def noise(self, sensitivity: Rational = 1) -> CountNoise:
+        """The noise of one sum that a case moves by at most that in sum of squares (L2²)."""
+        variance = Fraction(self.plan.noise_multiplier) ** 2 * Fraction(sensitivity)
         return CountNoise("gaussian", variance, self.name)
 
     def stated(self) -> Part:

@@ -77,7 +77,7 @@ ENGLISH = Vocabulary(
     },
     weak_epsilon="ε = {epsilon} is {level}: someone who was undecided may be {sure}% sure "
     "afterwards. Up to ε = 1 protection is strong, up to 3 moderate.",
-    large_delta="δ = {delta} is too large for {cases} released cases: of so many, about {exposed} "
+    large_delta="δ = {delta} is too large for {cases} released cases: about {exposed} of them "
     "may be exposed outright. Choose δ below {limit}.",
     insisted="This release is weaker than discreet makes by itself; whoever made it insisted.",
     dropped="Only the order of activities is released: times are artificial (1970, a second per "

@@ -1,4 +1,4 @@
-"""Playing a tree out: drawing variants from it."""
+"""Playing a tree out: variants drawn from it, for tests of what reads logs of a known process."""
 
 from __future__ import annotations
 
