@@ -5,7 +5,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 DEMO := demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench postgres clean
+.PHONY: help demo test lint format bench bench-scale postgres java clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -28,7 +28,7 @@ demo: $(VENV)/.installed ## Install, make a sample log, release it, show the gua
 	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --force --mechanism travas --epsilon 1 --delta 1e-6
 	$(BIN)/discreet certificate $(DEMO)/shared.xes
 
-test: $(VENV)/.developing lint postgres ## Install what tests need, check the code, run all tests
+test: $(VENV)/.developing lint postgres java ## Install what tests need, check the code, run all tests
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/.developing ## Check style (ruff), types (mypy, strict) and layers (import-linter)
@@ -49,6 +49,12 @@ postgres: # its tests are skipped where it cannot be had
 	 { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
 	   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; } || \
 	 echo "PostgreSQL is not installed: its tests will be skipped"
+
+java: # for Spark, whose tests are skipped where it cannot be had
+	@command -v java >/dev/null || \
+	 { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+	   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq openjdk-17-jre-headless >/dev/null; } || \
+	 echo "Java is not installed: the tests of Spark will be skipped"
 
 clean: ## Remove the environment and everything made
 	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -38,7 +38,7 @@ def test_what_is_said_of_other_columns_is_still_checked(tmp_path: Path) -> None:
     write_log(sample_log("permits", cases=20, seed=1), path)
     for wrong in ({"types": {"nothing": "number"}}, {"case_attributes": "nothing"}):
         with pytest.raises(LogError, match=r"log\.parquet: there is no column 'nothing'"):
-            read_log(path, further=False, **wrong)  # type: ignore[arg-type]
+            read_log(path, further=False, **wrong)
 
 
 def test_ties_are_broken_by_columns_before_the_position() -> None:

@@ -106,7 +106,7 @@ READING = {
     "in the file does",
     "query": "table or query of a database: a .duckdb file, or an address such as "
     "postgresql://host/name",
-    "engine": "where events are sorted and counted: memory or duckdb; auto takes memory "
+    "engine": "where events are sorted and counted: memory, duckdb or spark; auto takes memory "
     "while the files fit into it",
     "memory": "how much memory may be used, as in 4GB; default: half of the machine's",
 }

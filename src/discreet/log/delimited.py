@@ -124,7 +124,9 @@ def _check_text(data: bytes, name: str, before: int) -> None:
         raise LogError(f"{name} is XML; if it is an event log, give it the ending .xes")
     nul = data.find(b"\0")
     if nul >= 0:
-        raise LogError(f"{name}, line {before + _line(data, nul)}: a NUL byte; this is no CSV text")
+        raise LogError(
+            f"{name}, line {before + _line(data, nul)}: a NUL byte; this is not CSV text"
+        )
 
 
 def _decoder(encoding: str, name: str) -> codecs.IncrementalDecoder:

@@ -77,14 +77,14 @@ def read_log(
     standard input, whose kind its beginning tells. A table of variants (.variants.parquet) becomes
     a log of its cases, with artificial times. A folder of Parquet files, or a pattern such as
     `lake/*.parquet`, is one log. Objects are frames of Polars and pandas, Arrow tables, relations
-    of DuckDB and logs of PM4Py. A database is a DuckDB file or an address as
+    of DuckDB, data frames of Spark and logs of PM4Py. A database is a DuckDB file or an address as
     SQLAlchemy writes it, with a table or `query`.
 
-    `engine` says where events are sorted and counted: in `memory`, or in `duckdb`, which needs only
-    as much memory as `memory` allows ("4GB"; half of the machine's without it). `auto` takes
-    memory as long as the files fit into it. Every engine gives the same variants. Events of one
-    case and one time are in the order of the columns `tie_break`, then of the file; rows of a
-    database have no order, and ties that no column breaks are refused there.
+    `engine` says where events are sorted and counted: in `memory`, in `duckdb`, which needs only
+    as much memory as `memory` allows ("4GB"; half of the machine's without it), or in `spark`.
+    `auto` takes memory as long as the files fit into it. Every engine gives the same variants.
+    Events of one case and one time are in the order of the columns `tie_break`, then of the file;
+    rows of a database or of Spark have no order, and ties that no column breaks are refused there.
 
     `case`, `activity`, `timestamp` and `lifecycle` name columns; without them the names that
     the usual tools write in a header are recognised, in XES only the standard ones. `individual`
@@ -151,6 +151,13 @@ def read_log(
         if isinstance(data, str | os.PathLike) and is_variant_table(Path(data)):
             variants, attributes = read_variants(Path(data))
             return replace(one_by_one(variants), attributes=attributes)
+        if engine == "spark" or hasattr(data, "sparkSession"):
+            from discreet.log.engines.spark import counted_by_spark
+
+            if isinstance(data, pl.DataFrame | pl.LazyFrame) or query is not None:
+                raise LogError("the engine spark reads Parquet files and data frames of Spark")
+            with _naming("the data frame" if hasattr(data, "sparkSession") else Path(data).name):
+                return counted_by_spark(data, shape, classifier, memory)
         source = without_order(data, query)
         files = files_of(Path(data)) if isinstance(data, str | os.PathLike) and not source else ()
         chosen = choose_engine(files, engine, memory).engine

@@ -55,7 +55,7 @@ def test_real_logs_are_counted_alike(small_real_log: tuple[RealLog, Path]) -> No
 def test_an_engine_that_forgets_the_position_is_found(
     check: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.log.engines.sql import Layout
+    from discreet.log.engines.plan import Layout
 
     reversed_order = property(lambda self: ["ts", "-pos"])
     monkeypatch.setattr(Layout, "order", reversed_order)

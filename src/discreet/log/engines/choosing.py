@@ -11,8 +11,8 @@ import polars as pl
 
 from discreet.log.engines.limits import in_words, memory_limit
 
-EngineName = Literal["auto", "memory", "duckdb"]
-ENGINES: tuple[EngineName, ...] = ("auto", "memory", "duckdb")
+EngineName = Literal["auto", "memory", "duckdb", "spark"]
+ENGINES: tuple[EngineName, ...] = ("auto", "memory", "duckdb", "spark")
 
 VALUE_BYTES = 45
 """What a value of a Parquet file takes in memory, at the worst moment of a release."""
@@ -24,7 +24,7 @@ TEXT_BYTES = 5
 class Choice(NamedTuple):
     """An engine, and in words why it was chosen."""
 
-    engine: Literal["memory", "duckdb"]
+    engine: Literal["memory", "duckdb", "spark"]
     reason: str = ""
 
 

@@ -12,14 +12,11 @@ import polars as pl
 from discreet.log.engines.limits import in_words
 from discreet.log.engines.plan import Plan, finer_than_microseconds
 from discreet.log.engines.scratch import Scratch
-from discreet.log.engines.sql import SqlEngine, literal, quoted
+from discreet.log.engines.sql import FILE_BITS, SqlEngine, literal, quoted
 from discreet.log.errors import LogError, option
 
 if TYPE_CHECKING:
     import duckdb
-
-_FILE_BITS = 40
-"""A position is the number of the file, then that of the row in this many bits."""
 
 _INTEGERS = frozenset(
     f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
@@ -49,9 +46,8 @@ class DuckDBEngine(SqlEngine):
     text: ClassVar[str] = "VARCHAR"
 
     def __init__(self, plan: Plan, memory: int, threads: int | None = None) -> None:
-        super().__init__(memory, plan.layout)
+        super().__init__(memory, plan)
         self._duckdb = load()
-        self.plan = plan
         self._scratch = Scratch()
         self._staged = True
         settings = {
@@ -108,7 +104,7 @@ class DuckDBEngine(SqlEngine):
             parts[f"tie_{i}"] = None if declared else _as_order(column, kinds)
         if None in parts.values():
             return None
-        parts["pos"] = f"(CAST(file_index AS BIGINT) << {_FILE_BITS}) + file_row_number"
+        parts["pos"] = f"(CAST(file_index AS BIGINT) << {FILE_BITS}) + file_row_number"
         chosen = ", ".join(f"{expression} AS {name}" for name, expression in parts.items())
         return f"SELECT {chosen} FROM {scan}"
 
@@ -165,15 +161,8 @@ class DuckDBEngine(SqlEngine):
         self._keep("labels", "SELECT label, CAST(code AS INTEGER) AS code FROM batch")
         self._connection.unregister("batch")
 
-    def _place(self, column: str) -> str:
-        if not self.layout.placed:
-            return "an event"
-        found = self._query(f"SELECT min(pos) AS pos FROM events WHERE {column} IS NULL")["pos"][0]
-        if self._staged:
-            return self.plan.source.place(found)
-        file, row = divmod(found, 1 << _FILE_BITS)
-        files = self.plan.source.parquet
-        return f"{files[file].name}, row {row + 1}" if len(files) > 1 else f"row {row + 1}"
+    def _where(self, position: int) -> str:
+        return self.plan.source.place(position) if self._staged else super()._where(position)
 
     def _ordered(self, value: str, keys: Sequence[str]) -> str:
         return f"list({value} ORDER BY {', '.join(keys)})"

@@ -8,11 +8,39 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from discreet.log.engines.sources import Source
-from discreet.log.engines.sql import Layout
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, labels_of
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Shape, Shaped
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the events have: times, individuals, columns that break ties, a position in the file."""
+
+    timed: bool = True
+    people: bool = False
+    ties: int = 0
+    placed: bool = True
+
+    @property
+    def order(self) -> list[str]:
+        """What the events of a case are sorted by."""
+        return [
+            *(["ts"] if self.timed else []),
+            *(f"tie_{i}" for i in range(self.ties)),
+            *(["pos"] if self.placed else []),
+        ]
+
+    @property
+    def required(self) -> dict[str, str]:
+        """The columns without which an event cannot be counted, in words."""
+        return {
+            "case_id": "case",
+            "label": "activity",
+            **({"ts": "timestamp"} if self.timed else {}),
+            **({"person": "individual"} if self.people else {}),
+        }
 
 
 @dataclass(frozen=True)

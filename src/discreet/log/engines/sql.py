@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar, Self
 
@@ -17,41 +16,17 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
+from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Courses, Facts
 from discreet.log.errors import LogError, option
 from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
+from discreet.log.raw import by_row
 from discreet.log.times import in_range
 from discreet.log.variants import Variants
 
-
-@dataclass(frozen=True)
-class Layout:
-    """What the events have: times, individuals, columns that break ties, a position in the file."""
-
-    timed: bool = True
-    people: bool = False
-    ties: int = 0
-    placed: bool = True
-
-    @property
-    def order(self) -> list[str]:
-        """What the events of a case are sorted by."""
-        return [
-            *(["ts"] if self.timed else []),
-            *(f"tie_{i}" for i in range(self.ties)),
-            *(["pos"] if self.placed else []),
-        ]
-
-    @property
-    def required(self) -> dict[str, str]:
-        """The columns without which an event cannot be counted, in words."""
-        return {
-            "case_id": "case",
-            "label": "activity",
-            **({"ts": "timestamp"} if self.timed else {}),
-            **({"person": "individual"} if self.people else {}),
-        }
+FILE_BITS = 40
+"""A position is the number of the file, then that of the row in this many bits."""
 
 
 class SqlEngine(ABC):
@@ -61,9 +36,10 @@ class SqlEngine(ABC):
     text: ClassVar[str]
     """The type of texts."""
 
-    def __init__(self, memory: int, layout: Layout) -> None:
+    def __init__(self, memory: int, plan: Plan) -> None:
         self.memory = memory
-        self.layout = layout
+        self.plan = plan
+        self.layout = plan.layout
         self._facts: Facts | None = None
         self._copies = count(1)
 
@@ -125,9 +101,18 @@ class SqlEngine(ABC):
     def _keep_labels(self, labels: pl.DataFrame) -> None:
         """Keep the table of activities with their codes."""
 
-    @abstractmethod
     def _place(self, column: str) -> str:
         """Where the first event stands that has no value in a column, in words."""
+        if not self.layout.placed:
+            return "an event"
+        found = self._query(f"SELECT min(pos) AS pos FROM events WHERE {column} IS NULL")["pos"][0]
+        return self._where(found)
+
+    def _where(self, position: int) -> str:
+        """A position in the files, in words."""
+        file, row = divmod(position, 1 << FILE_BITS)
+        files = self.plan.source.parquet
+        return f"{files[file].name}, {by_row(row)}" if len(files) > 1 else by_row(row)
 
     def _count_variants(self) -> None:
         self._keep(
