@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+import os
 import subprocess
 import sys
 from bisect import bisect_right
@@ -22,13 +22,16 @@ from discreet.log.raw import RawTable, by_row
 PARQUET_KEY = "xes:attributes"
 _REFUSED = 3
 _PROBE = f"""
-import io, json, sys, polars
-try:
-    columns = json.loads(sys.argv[1])
-    polars.read_parquet(io.BytesIO(sys.stdin.buffer.read()), columns=columns)
-except BaseException as error:
-    print(str(error).partition(chr(10))[0])
-    sys.exit({_REFUSED})
+import json, sys, polars
+columns = json.loads(sys.argv[1])
+for path in json.load(sys.stdin):
+    print(path, flush=True)
+    try:
+        with open(path, "rb") as file:
+            polars.read_parquet(file, columns=columns)
+    except BaseException as error:
+        print(str(error).partition(chr(10))[0])
+        sys.exit({_REFUSED})
 """
 
 
@@ -39,6 +42,9 @@ def read_parquet(
 
     A single file brings the log attributes that `write_log` puts into its metadata.
     """
+    for path in files:
+        _check_frame(path)
+    _probe(files, columns)
     if len(files) == 1:
         table, attributes = _read_file(files[0], columns)
         return RawTable(name, table, by_row, attributes)
@@ -59,17 +65,24 @@ def by_file(files: Sequence[Path], heights: Sequence[int]) -> Callable[[int], st
     return place
 
 
+def _check_frame(path: Path) -> None:
+    """Refuse a file that does not begin and end as Parquet does."""
+    with readable(path), path.open("rb") as file:
+        begin = file.read(4)
+        size = file.seek(0, os.SEEK_END)
+        if not size:
+            raise LogError(f"{path.name} is empty")
+        file.seek(max(0, size - 4))
+        if size <= 8 or begin != b"PAR1" or file.read(4) != b"PAR1":
+            raise LogError(f"{path.name} is not a whole Parquet file; copy or export it again")
+
+
 def _read_file(path: Path, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, object]]:
-    with readable(path):
-        data = path.read_bytes()
-    if not data:
-        raise LogError(f"{path.name} is empty")
-    if not (data.startswith(b"PAR1") and data.endswith(b"PAR1") and len(data) > 8):
-        raise LogError(f"{path.name} is not a whole Parquet file; copy or export it again")
-    _probe(data, path.name, columns)
     try:
-        table = pl.read_parquet(io.BytesIO(data), columns=columns)  # type: ignore[arg-type]
-        metadata = pl.read_parquet_metadata(io.BytesIO(data))
+        with readable(path), path.open("rb") as file:
+            table = pl.read_parquet(file, columns=columns)  # type: ignore[arg-type]
+            file.seek(0)
+            metadata = pl.read_parquet_metadata(file)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise LogError(f"{path.name} is not a readable Parquet file: {reason}") from None
@@ -84,15 +97,22 @@ def metadata_of(path: Path) -> dict[str, str]:
         return {}
 
 
-def _probe(data: bytes, name: str, columns: Sequence[str] | None) -> None:
-    """Decode the file in a child process first: damaged pages can abort the one that reads them."""
+def _probe(files: Sequence[Path], columns: Sequence[str] | None) -> None:
+    """Decode the files in a child process first: damaged pages can abort the one that reads them.
+
+    Handing the decoded table over would cost more than decoding it again.
+    """
     command = [sys.executable, "-P", "-c", _PROBE, json.dumps(columns)]
+    paths = json.dumps([str(path.resolve()) for path in files]).encode()
     try:
-        done = subprocess.run(command, input=data, capture_output=True, check=False)
+        done = subprocess.run(command, input=paths, capture_output=True, check=False)
     except (OSError, TypeError, ValueError):
         return  # no child can be started here; read on without the safety net
     if done.returncode < 0 or done.returncode == _REFUSED:
-        reason = done.stdout.decode("utf-8", "replace").strip() or "its pages are damaged"
+        said = done.stdout.decode("utf-8", "replace").splitlines()
+        refused = done.returncode == _REFUSED and len(said) > 1
+        name = Path(said[-2] if refused else said[-1]).name if said else files[0].name
+        reason = said[-1] if refused else "its pages are damaged"
         raise LogError(f"{name} is not a readable Parquet file: {reason}; export it again")
 
 

@@ -28,13 +28,22 @@ if shutil.which("java") is None:
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets that py4j leaves open
 
 
+THRIFTY = {
+    "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark_sql_adaptive_enabled": "false",
+    "spark_sql_codegen_wholeStage": "false",
+    "spark_sql_shuffle_partitions": "2",
+}
+"""Small logs cost more to compile for than to count."""
+
+
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
     from discreet.log.engines.spark import session as started
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = started(1_000_000_000)
+        found = started(1_000_000_000, **THRIFTY)
         yield found
         found.stop()
 

@@ -57,8 +57,11 @@ def load() -> Any:
     return sql
 
 
-def session(memory: int) -> Any:
-    """The session that is there; else one on this machine, which nobody reaches from outside."""
+def session(memory: int, **more: str) -> Any:
+    """The session that is there; else one on this machine, which nobody reaches from outside.
+
+    `more` are further settings of a session that is started, with _ for the dots in their names.
+    """
     sql = load()
     found = sql.SparkSession.getActiveSession()
     if found is not None:
@@ -71,6 +74,7 @@ def session(memory: int) -> Any:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        **{name.replace("_", "."): value for name, value in more.items()},
     }
     builder = sql.SparkSession.builder.master("local[*]").appName("discreet")
     for name, value in settings.items():
