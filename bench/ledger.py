@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import discreet
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.privacy.guarantee import Budget
 
 sys.path.insert(0, str(Path(__file__).parent.parent))

@@ -46,7 +46,7 @@ def traffic(folder: Path) -> None:
         for suffix in (".xes", ".parquet"):
             output = str(Path(place) / f"shared{suffix}")
             command = (sys.executable, "-m", "discreet.cli", "release", log, "-o", output)
-            whole, peak = best(2, *command, "-m", "travas")
+            whole, peak = best(2, *command, "--force", "-m", "travas")
             print(
                 f"r4pm reads in {read:.1f} s ({read_peak:.0f} MB), release to {suffix} takes "
                 f"{whole:.1f} s ({peak:.0f} MB): {whole / read:.2f} times"

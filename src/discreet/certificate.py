@@ -152,6 +152,17 @@ class Finding:
     outcome: Literal["holds", "fails", "unknown"]
     detail: str
 
+    @classmethod
+    def of(cls, check: str, holds: bool, problem: str) -> Finding:
+        """A check that holds, or else what is wrong."""
+        return cls(check, "holds", "") if holds else cls(check, "fails", problem)
+
+    @classmethod
+    def of_seal(cls, certificate: Certificate) -> Finding:
+        """Whether a certificate's own seal fits it."""
+        problem = "its text was changed after the release"
+        return cls.of("the certificate reads as it was written", certificate.intact, problem)
+
 
 def certificate_path(path: Path) -> Path:
     """Where the certificate of a released file lies."""

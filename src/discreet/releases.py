@@ -5,20 +5,26 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Generic, Protocol, TypeAlias, runtime_checkable
 
+import polars as pl
 from typing_extensions import TypeVar
 
+from discreet import notebook
 from discreet.certificate import Certificate, LedgerUse, certificate_path, versions
-from discreet.log.files import LOG_SUFFIXES
+from discreet.drawing import can_draw, draw
+from discreet.log.digest import content_digest
+from discreet.log.errors import LogError
+from discreet.log.events import Classifier, EventLog
+from discreet.log.expand import expand
+from discreet.log.files import LOG_SUFFIXES, atomic_write
+from discreet.log.layout import laid_out
+from discreet.log.variant_tables import is_variant_table, variants_digest, write_variants
 from discreet.log.variants import Variants
+from discreet.log.writing import write_log
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from discreet.log.events import Classifier, EventLog
+from discreet.privacy.words import vocabulary
 
 
 @runtime_checkable
@@ -39,15 +45,11 @@ class Document(Protocol):
 
 def render(artefact: Document, suffix: str) -> str:
     """The text of a file with that ending; graphs and trees are drawn where it is .svg."""
-    from discreet.drawing import can_draw, draw
-
     return draw(artefact) if suffix == ".svg" and can_draw(artefact) else artefact.render(suffix)
 
 
 def check_target(path: Path, suffixes: tuple[str, ...] = LOG_SUFFIXES) -> None:
     """Refuse a file that could not be written, before anything is read or spent."""
-    from discreet.log.errors import LogError
-
     if not path.name.lower().endswith(suffixes):
         raise LogError(
             f"{path.name} cannot be written; use a name that ends in {', '.join(suffixes)}"
@@ -65,8 +67,6 @@ def check_unused(path: Path, *inputs: Path, force: bool = False) -> None:
 
     A file that is write-protected stays. What lies beside a release, its certificate, counts.
     """
-    from discreet.log.errors import LogError
-
     for written in (path, certificate_path(path)):
         if not written.exists():
             continue
@@ -115,10 +115,6 @@ class Release(Generic[A_co]):
 
         Variants have no times; they get plainly artificial ones (1970, a second per event).
         """
-        from discreet.log.events import EventLog
-        from discreet.log.expand import expand
-        from discreet.log.layout import laid_out
-
         artefact: Any = self.artefact
         if isinstance(artefact, EventLog):
             return laid_out(artefact, self.columns, self.classifier)
@@ -146,9 +142,6 @@ class Release(Generic[A_co]):
         )
 
     def _repr_html_(self) -> str:
-        from discreet import notebook
-        from discreet.drawing import can_draw, draw
-
         artefact: Any = self.artefact
         if not isinstance(artefact, Document):
             shown = notebook.of(artefact)
@@ -171,8 +164,6 @@ class Release(Generic[A_co]):
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
         """The certificate of this release; with a digest once the content is written."""
-        from discreet.privacy.words import vocabulary
-
         kind = "variants" if isinstance(self.artefact, Variants) else "log"
         if isinstance(self.artefact, Document):
             kind = self.artefact.kind
@@ -199,11 +190,6 @@ class Release(Generic[A_co]):
         variants and their counts, which is as small as it can be. Both files appear complete or
         not at all.
         """
-        from discreet.log.digest import content_digest
-        from discreet.log.files import atomic_write
-        from discreet.log.variant_tables import is_variant_table, variants_digest, write_variants
-        from discreet.log.writing import write_log
-
         path = Path(path)
         if isinstance(self.artefact, Document):
             check_target(path, self.artefact.suffixes)
@@ -226,8 +212,6 @@ class Release(Generic[A_co]):
         return certificate
 
     def _only_variants(self) -> Variants:
-        from discreet.log.errors import LogError
-
         artefact: Any = self.artefact
         if not isinstance(artefact, Variants):
             raise LogError(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+
+from discreet.ledger.booking import booking_for
+from discreet.log.events import EventLog
+from discreet.log.reading import read_log
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from discreet.log.events import EventLog
-    from discreet.releases import Release
+from discreet.mechanisms.parameters import ParameterError
+from discreet.mechanisms.registry import mechanism as build
+from discreet.releases import Release
 
 
 def release(
@@ -45,12 +47,6 @@ def release(
     >>> discreet.release(log, epsilon=1, delta=1e-6, no_ledger=True).guarantee.holds
     Budget(epsilon=1.0, delta=1e-06)
     """
-    from discreet.ledger import booking_for
-    from discreet.log.events import EventLog
-    from discreet.log.reading import read_log
-    from discreet.mechanisms.parameters import ParameterError
-    from discreet.mechanisms.registry import mechanism as build
-
     known = inspect.signature(read_log).parameters
     reading = {name: options.pop(name) for name in list(options) if name in known}
     if reading and isinstance(log, EventLog):

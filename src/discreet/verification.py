@@ -50,30 +50,14 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
     findings = []
     if inside is not None and beside is not None:
         same = inside.to_json() == beside.to_json()
-        findings.append(
-            Finding(
-                "the certificate inside the file and the one beside it agree",
-                "holds" if same else "fails",
-                "" if same else "they differ: one of them was changed",
-            )
-        )
+        check = "the certificate inside the file and the one beside it agree"
+        findings.append(Finding.of(check, same, "they differ: one of them was changed"))
     same = certificate.content_sha256 == digest
-    findings.append(
-        Finding(
-            "the content is what was released",
-            "holds" if same else "fails",
-            "" if same else "the file was changed after its release",
-        )
-    )
+    problem = "the file was changed after its release"
+    findings.append(Finding.of("the content is what was released", same, problem))
     findings.append(follows_from_parameters(certificate))
     if not any(finding.outcome == "fails" for finding in findings):
-        findings.append(
-            Finding(
-                "the certificate reads as it was written",
-                "holds" if certificate.intact else "fails",
-                "" if certificate.intact else "its text was changed after the release",
-            )
-        )
+        findings.append(Finding.of_seal(certificate))
     return certificate, findings
 
 

@@ -37,8 +37,8 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    monkeypatch.setattr(game, "COMPRESSING", 1)
-    monkeypatch.setattr(game, "STARTING", 1)
+    monkeypatch.setattr(game, "COMPRESSING_STEPS", 1)
+    monkeypatch.setattr(game, "STARTING_STEPS", 1)
     yield
     torch.set_num_threads(threads)
 

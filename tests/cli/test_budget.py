@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from tests.cli.conftest import Desk
 
 RELEASE = ("release", "log.csv", "-o", "out.csv", "--force", "--epsilon", "1", "--delta", "1e-6")

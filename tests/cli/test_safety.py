@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from tests.cli.conftest import Desk

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from discreet.generative.checkpoint import Checkpoint, Progress, checkpoint_path
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from tests.cli.conftest import Desk
 
 pytest.importorskip("torch", reason="the extra generative is missing")

@@ -59,3 +59,14 @@ def test_what_does_not_fit_is_refused(
     assert done.returncode == 2
     assert message in " ".join((done.stdout + done.stderr).split())
     assert not (folder / "never.csv").exists()
+
+
+def test_before_and_after_as_a_page(folder: Path) -> None:
+    released = run(folder, "release", "log.csv", "-o", "timed.csv", "--times", "--epsilon", "8")
+    assert released.returncode == 0, released.stderr
+    done = run(folder, "evaluate", "log.csv", "timed.csv", "-m", "times", "-o", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "Dotted chart" in (folder / "page.html").read_text()
+    again = run(folder, "evaluate", "log.csv", "timed.csv", "-m", "times", "-o", "page.html")
+    assert again.returncode == 2
+    assert "--force" in again.stderr

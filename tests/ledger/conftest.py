@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from tests.ledger.postgres import programs, temporary_server
 
 

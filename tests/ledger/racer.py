@@ -15,7 +15,7 @@ import time
 import traceback
 from pathlib import Path
 
-from discreet.ledger import RefusedError
+from discreet.ledger.errors import RefusedError
 from discreet.ledger.ledger import Ledger
 from discreet.privacy.guarantee import Budget, Guarantee
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.ledger import Account, LedgerError, RefusedError
+from discreet.ledger.account import Account
+from discreet.ledger.errors import LedgerError, RefusedError
 from discreet.privacy.conversion import to_swap
 from discreet.privacy.filters import Spend
 from discreet.privacy.guarantee import Budget, Guarantee, Neighbours

@@ -11,7 +11,9 @@ import pytest
 import discreet
 from discreet.generative.checkpoint import CheckpointError, Progress, StoppedError, checkpoint_path
 from discreet.generative.run import Show, Training
-from discreet.ledger import Ledger, LedgerError, booking_for
+from discreet.ledger.booking import booking_for
+from discreet.ledger.errors import LedgerError
+from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.sequence import Sequence
 from discreet.privacy.guarantee import Budget
 

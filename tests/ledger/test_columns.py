@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import discreet
-from discreet.ledger import Ledger, RefusedError
+from discreet.ledger.errors import RefusedError
+from discreet.ledger.ledger import Ledger
 from discreet.privacy.guarantee import Budget
 
 TABLE = pl.DataFrame(

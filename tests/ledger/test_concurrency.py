@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.privacy.guarantee import Budget
 from tests.conftest import ROOT
 

@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event, make_url, text
 
-from discreet.ledger import Ledger, LedgerError
 from discreet.ledger import entering as ledger_module
+from discreet.ledger.errors import LedgerError
+from discreet.ledger.ledger import Ledger
 from discreet.privacy.guarantee import Budget
 from tests.conftest import ROOT
 from tests.ledger.racer import promise
@@ -57,7 +58,7 @@ def test_a_full_database_grants_nothing(file: Path) -> None:
 
 FULL_DISK = """
 import resource, sys
-from discreet.ledger import LedgerError
+from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
 from tests.ledger.racer import promise
 ledger = Ledger(sys.argv[1])
@@ -182,7 +183,7 @@ def test_a_clock_that_went_backwards(file: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_waiting_for_a_turn_has_an_end(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.ledger.storage.PATIENCE", 0.1)
+    monkeypatch.setattr("discreet.ledger.storage.LOCK_SECONDS", 0.1)
     with (
         Ledger(file) as one,
         Ledger(file) as other,

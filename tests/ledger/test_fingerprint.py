@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 import discreet
-from discreet.ledger import Ledger, LedgerError
+from discreet.ledger.errors import LedgerError
 from discreet.ledger.exporting import as_document
 from discreet.ledger.fingerprint import fingerprint
 from discreet.ledger.key import make_key, read_key
+from discreet.ledger.ledger import Ledger
 from discreet.log.events import ACTIVITY, EventLog
 from discreet.log.samples import sample_log
 from discreet.privacy.guarantee import Budget

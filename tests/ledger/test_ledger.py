@@ -10,9 +10,10 @@ import pytest
 from sqlalchemy import text
 
 import discreet
-from discreet.ledger import Ledger, LedgerError, RefusedError
 from discreet.ledger.chain import Entry, Head, problems
+from discreet.ledger.errors import LedgerError, RefusedError
 from discreet.ledger.exporting import as_csv, as_document
+from discreet.ledger.ledger import Ledger
 from discreet.privacy.filters import Spend
 from discreet.privacy.guarantee import Budget
 from tests.ledger.racer import promise

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.ledger import LedgerError, locate
+from discreet.ledger.errors import LedgerError
+from discreet.ledger.location import locate
 
 
 def test_by_default_in_the_users_data_folder(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import inspect, text
 
 import discreet
-from discreet.ledger import Ledger, LedgerError
+from discreet.ledger.errors import LedgerError
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.tables import VERSION, entries, heads, schema, seen, version_of
 from discreet.privacy.guarantee import Budget
 

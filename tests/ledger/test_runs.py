@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import discreet
-from discreet.ledger import Booked, Ledger, LedgerError, RefusedError
 from discreet.ledger.chain import Entry, Head, problems
+from discreet.ledger.errors import LedgerError, RefusedError
+from discreet.ledger.ledger import Booked, Ledger
 from discreet.ledger.runs import Paid, PaidRun
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantee import Budget
@@ -175,5 +176,5 @@ def test_verify_reports_what_came_out_twice(town: Ledger) -> None:
     assert forged(town, note("finished", model="model")) == []
     assert "came out again" in forged(town, note("finished", model="other"))[0]
     assert "another run" in forged(town, note("written", run="x", certificate="c"))[0]
-    assert "no release" in forged(town, note("written", release=77, certificate="c"))[0]
-    assert "no release" in forged(town, note("written", release=1, certificate="c"))[0]
+    assert "not a release" in forged(town, note("written", release=77, certificate="c"))[0]
+    assert "not a release" in forged(town, note("written", release=1, certificate="c"))[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.log.errors import LogError
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants

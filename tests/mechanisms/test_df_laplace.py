@@ -9,7 +9,7 @@ from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.contributions import Contributions, Norm
-from discreet.mechanisms.blocks.quantile import FALLBACK, LARGEST, edges, private_bound
+from discreet.mechanisms.blocks.quantile import FALLBACK_BOUND, LARGEST_SIZE, edges, private_bound
 from discreet.mechanisms.df_laplace import DFLaplace
 from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.count_noise import CountNoise
@@ -73,10 +73,10 @@ def test_the_private_bound_is_the_quantile_and_each_case_has_one_bin() -> None:
     little, much = CountNoise.laplace(1, 1000), CountNoise.laplace(1, 1)
     found = private_bound(sizes, np.full(100, 50), 0.9, little, rng)
     assert 90 <= found <= 112
-    assert private_bound(np.array([10**9]), np.array([5]), 0.9, little, rng) == LARGEST
+    assert private_bound(np.array([10**9]), np.array([5]), 0.9, little, rng) == LARGEST_SIZE
     nobody = np.zeros(0, int)
     empty = [private_bound(nobody, nobody, 0.9, much, rng) for _ in range(40)]
-    assert FALLBACK in empty
+    assert FALLBACK_BOUND in empty
     assert list(edges()) == sorted(set(edges()))
 
 

@@ -96,6 +96,18 @@ def test_no_case_at_all_is_a_step_of_noise() -> None:
     assert np.isfinite(model.weights).all()
 
 
+@pytest.mark.parametrize("cases", [100.0, 1000.0, 1e9])
+def test_steps_are_as_large_as_the_noise_allows_but_not_larger_than_a_limit(cases: float) -> None:
+    """Without a case the weights are noise alone; the mean over half of the steps spreads less."""
+    nobody = Variants.empty(tuple("abcdefghijklmnop"))
+    model = trained(nobody, cases, Gaussian("", 0.01), Randomness.seeded(7))
+    spread = float(model.weights.std())
+    if cases < 1e6:
+        assert 0.5 * loglinear.NOISE < spread < loglinear.NOISE
+    else:
+        assert spread < 1e-3
+
+
 def test_the_examples_and_the_walk_see_the_same_features() -> None:
     weights = some_weights(4) / loglinear.FINE
     model = LogLinear(LETTERS, weights)

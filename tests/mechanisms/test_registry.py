@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.log.samples import sample_log
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class

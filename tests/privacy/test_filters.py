@@ -217,5 +217,5 @@ def test_without_a_bound_there_is_no_cost() -> None:
         Spend.of(nothing)
     with pytest.raises(ValueError, match="use basic"):
         limits(Budget(1), "zcdp")
-    with pytest.raises(ValueError, match="none of"):
+    with pytest.raises(ValueError, match="not one of"):
         limits(Budget(1), "pld")  # type: ignore[arg-type]

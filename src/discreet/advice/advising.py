@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of, visible_at
 from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, with_default
+from discreet.log.events import EventLog
+from discreet.mechanisms.generative.base import Generative
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
 from discreet.privacy.words import certainty
 from discreet.utility.evaluation import WARNING
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 
@@ -124,8 +123,6 @@ def advise(
 
 def _alternatives(given: dict[str, Any], delta: float) -> tuple[list[str], dict[str, list[str]]]:
     """The mechanisms that can run as things are, and why others cannot."""
-    from discreet.mechanisms.generative.base import Generative
-
     chosen: list[str] = []
     left_out: dict[str, list[str]] = {}
     for name in mechanism_names():

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.log.events import EventLog
 from discreet.privacy.conversion import per_case
 from discreet.privacy.partition import OptimalSelection
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
 """Bounds on the cases of a person that are tried, up to the first that keeps everything."""

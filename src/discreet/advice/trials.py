@@ -7,17 +7,15 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.bench.runner import limited
+from discreet.log.events import EventLog
 from discreet.mechanisms import DEFAULT_MECHANISM
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism_names, mechanism_taking
 from discreet.utility.evaluation import Evaluator, Group
 from discreet.utility.model import can_discover
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
-    from discreet.mechanisms.base import Mechanism
 
 COST = (
     "Choosing a mechanism or a budget by these figures reads the raw log once more and is not "
@@ -30,7 +28,7 @@ DELEGATES = ("auto", "choice")
 
 LATE = "not done in its share of the time"
 
-ENOUGH = 5
+RUNS_FOR_SCATTER = 5
 """Runs from which on a scatter is worth looking at."""
 
 
@@ -112,7 +110,7 @@ class Trials:
     def short_of_time(self) -> bool:
         """Whether more time would have shown more."""
         return any(
-            trial.late or 0 < len(trial.runs) < min(self.repetitions, ENOUGH)
+            trial.late or 0 < len(trial.runs) < min(self.repetitions, RUNS_FOR_SCATTER)
             for trial in self.trials
         )
 
@@ -154,7 +152,7 @@ def run_trials(
     default mechanism always takes part, and first; budgets around 1 come first. Nobody gets a
     second run before everybody had a first, no run may take more than twice its share of the time
     that is left (the default mechanism: all of it), and all stop after about `seconds`, but not
-    before the very first had as much time. Who was not done is named with that reason.
+    before the very first had as much time. Those that were not done are named with that reason.
     """
     deadline = time.monotonic() + seconds
     evaluator = Evaluator(log)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from discreet.log.assemble import assemble
+from discreet.log.events import EventLog
+from discreet.log.instants import microseconds, since_start
 from discreet.log.variants import Variants
+from discreet.models.tree import flower
 from discreet.privacy.randomness import Randomness
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Control:
         return asked if self.random else 1
 
 
-ORDERS = 500
+RANDOM_CASES = 500
 """How many cases a data-free log has."""
 
 
@@ -63,20 +64,15 @@ def _uniform(log: EventLog, rng: Randomness) -> tuple[EventLog, Variants]:
 
 def _data_free(log: EventLog, rng: Randomness) -> tuple[EventLog, Variants]:
     labels = log.activities
-    orders = (tuple(labels[i] for i in rng.permutation(len(labels))) for _ in range(ORDERS))
+    orders = (tuple(labels[i] for i in rng.permutation(len(labels))) for _ in range(RANDOM_CASES))
     return log, Variants.from_counts((order, 1) for order in orders)
 
 
 def _flower(log: EventLog, rng: Randomness) -> tuple[EventLog, Any]:
-    from discreet.models.tree import flower
-
     return log, flower(log.activities)
 
 
 def _one_wait(log: EventLog, rng: Randomness) -> tuple[EventLog, EventLog]:
-    from discreet.log.assemble import assemble
-    from discreet.log.instants import microseconds, since_start
-
     begin, lengths = log.offsets[:-1], np.diff(log.offsets)
     waits = np.diff(since_start(log), prepend=0)
     later = np.setdiff1d(np.arange(log.events), begin)

@@ -13,15 +13,16 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from discreet._version import __version__
 from discreet.bench.controls import CONTROLS
 from discreet.bench.plan import Cell
 from discreet.bench.store import Outcome, Row, Store
-
-if TYPE_CHECKING:
-    from discreet.utility.evaluation import Evaluator
+from discreet.log.reading import read_log
+from discreet.mechanisms.registry import mechanism
+from discreet.privacy.randomness import Randomness
+from discreet.utility.evaluation import Evaluator
+from discreet.utility.subject import subject_of
 
 DIED = "the process died, perhaps for lack of memory"
 
@@ -96,11 +97,6 @@ def run_cell(cell: Cell) -> Row:
 
 
 def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
-    from discreet.mechanisms.registry import mechanism
-    from discreet.privacy.randomness import Randomness
-    from discreet.utility.evaluation import Evaluator
-    from discreet.utility.subject import subject_of
-
     evaluator = _evaluator(cell.path, json.dumps(cell.log.options, sort_keys=True))
     log = evaluator.log
     assert log is not None
@@ -120,9 +116,6 @@ def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
 
 @lru_cache(maxsize=2)
 def _evaluator(path: str, options: str) -> Evaluator:
-    from discreet.log.reading import read_log
-    from discreet.utility.evaluation import Evaluator
-
     return Evaluator(read_log(path, **json.loads(options)))
 
 

@@ -23,7 +23,7 @@ def booking_of(
     tell: Callable[[str], None] = steward_note,
 ) -> Booking:
     """How the options of `BOOKING` pay for what is to be written to `output`."""
-    from discreet.ledger import booking_for
+    from discreet.ledger.booking import booking_for
     from discreet.log.errors import LogError
     from discreet.log.listing import inputs_of
     from discreet.log.variant_tables import is_variant_table

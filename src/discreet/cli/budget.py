@@ -13,7 +13,7 @@ from discreet.cli.console import out, print_json
 from discreet.cli.options import Json
 
 if TYPE_CHECKING:
-    from discreet.ledger import Account
+    from discreet.ledger.account import Account
 
 Source = Annotated[str, typer.Argument(metavar="SOURCE", help="The data source's name.")]
 AnySource = Annotated[
@@ -56,7 +56,8 @@ def set_budget(
       discreet budget set hospital-a --epsilon 3 --delta 1e-5
       discreet budget set hospital-a --epsilon 4 --delta 1e-5 --raise --purpose "board, 3 May"
     """
-    from discreet.ledger import Ledger, LedgerError
+    from discreet.ledger.errors import LedgerError
+    from discreet.ledger.ledger import Ledger
     from discreet.privacy.guarantee import Budget
 
     try:
@@ -90,7 +91,7 @@ def show(source: AnySource = None, as_json: Json = False) -> None:
       discreet budget show
       discreet budget show hospital-a --json
     """
-    from discreet.ledger import Ledger
+    from discreet.ledger.ledger import Ledger
 
     with Ledger() as ledger:
         accounts = ledger.accounts() if source is None else {source: ledger.account(source)}
@@ -123,7 +124,7 @@ def history(source: AnySource = None, as_json: Json = False) -> None:
       discreet budget history hospital-a
       discreet budget history --json
     """
-    from discreet.ledger import Ledger
+    from discreet.ledger.ledger import Ledger
 
     with Ledger() as ledger:
         rows = ledger.history(source)
@@ -152,7 +153,7 @@ def verify(
       discreet budget verify
       discreet budget verify --head 5f2c...
     """
-    from discreet.ledger import Ledger
+    from discreet.ledger.ledger import Ledger
 
     with Ledger() as ledger:
         found, problems = ledger.verify(head)
@@ -182,8 +183,9 @@ def export(
       discreet budget export -o ledger.csv
       discreet budget export -o ledger.json
     """
-    from discreet.ledger import Ledger, LedgerError
+    from discreet.ledger.errors import LedgerError
     from discreet.ledger.exporting import as_csv, as_document
+    from discreet.ledger.ledger import Ledger
     from discreet.log.files import atomic_write
 
     suffix = output.suffix.lower()
@@ -207,7 +209,7 @@ def clock(purpose: Purpose = "", as_json: Json = False) -> None:
 
       discreet budget clock --purpose "the laptop's clock was a year ahead"
     """
-    from discreet.ledger import Ledger
+    from discreet.ledger.ledger import Ledger
 
     with Ledger() as ledger:
         entry = ledger.accept_clock(purpose=purpose)

@@ -27,7 +27,7 @@ from discreet.mechanisms.parameters import ParameterError
 if TYPE_CHECKING:
     from discreet.advice.trials import Trial, Trials
 
-WIDTH = 40
+BAR_WIDTH = 40
 
 
 @with_options(parameters=True, booking=True, every=True)
@@ -138,8 +138,8 @@ def _show(ran: list[Trial], found: Trials) -> None:
     widest = max((len(one.name) for one in ran), default=0)
     for one in ran:
         if one.score is not None:
-            filled = round(WIDTH * max(one.score, 0.0))
+            filled = round(BAR_WIDTH * max(one.score, 0.0))
             bar = Text("█" * filled, "green" if one.status == "proved" else "yellow")
-            bar.append("░" * (WIDTH - filled), "dim")
+            bar.append("░" * (BAR_WIDTH - filled), "dim")
             out.print(Text.assemble(f"  {one.name:<{widest}} ", bar, f" {one.score:.3f}"))
     out.print()

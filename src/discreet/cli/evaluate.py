@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from discreet.cli.console import err, out, print_json, stage
-from discreet.cli.options import Json, LogPath, read, with_options
+from discreet.cli.options import Force, Json, LogPath, read, with_options
 
 BEST = {"high": "↑", "low": "↓", "near": "≈"}
 
@@ -24,9 +24,16 @@ def evaluate(
             "--measure",
             "-m",
             help="Only this group: similarity, difference, follows, model, entropy, size, normal, "
-            "times. May be repeated.",
+            "times, attributes. May be repeated.",
         ),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Also as a page, .html, with pictures before and after."
+        ),
+    ] = None,
+    force: Force = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -40,9 +47,11 @@ def evaluate(
 
       discreet evaluate log.xes shared.xes
       discreet evaluate log.xes shared.xes --measure similarity --measure model
+      discreet evaluate log.xes shared.xes -o before-and-after.html
       discreet evaluate log.csv shared.csv --case patient --activity step --timestamp at --json
     """
     from discreet.mechanisms.parameters import ParameterError
+    from discreet.releases import check_target, check_unused
     from discreet.utility.evaluation import GROUPS, Evaluator
     from discreet.utility.subject import subject_of
 
@@ -52,11 +61,27 @@ def evaluate(
         raise ParameterError(
             f"unknown measure {', '.join(sorted(unknown))}; known are {', '.join(GROUPS)}"
         )
+    if output is not None:
+        check_target(output, (".html", ".htm"))
+        check_unused(output, log, released, force=force)
     raw = read(log, values)
     with stage(f"reading {released.name}"):
         subject = subject_of(released)
     with stage("measuring"):
         found = Evaluator(raw).evaluate(subject, measures=chosen)  # type: ignore[arg-type]
+    if output is not None:
+        from discreet.drawing.pages import write_page
+        from discreet.utility.pictures import evaluation_page
+
+        shown = subject.log
+        if shown is None:
+            raise ParameterError(
+                f"--output: {released.name} has no times of its own, so there is no page of it; "
+                "release them with --times"
+            )
+        with stage(f"drawing {output.name}"):
+            title = f"{log.name} and {released.name}"
+            write_page(output, evaluation_page(found, raw, shown, title))
     if as_json:
         print_json(found.to_dict())
         return
@@ -70,6 +95,8 @@ def evaluate(
     out.print(table)
     for note in found.notes:
         err.print(f"note: {note}", markup=False)
+    if output is not None:
+        out.print(f"Written: {output}", markup=False)
 
 
 def _shown(value: float) -> str:

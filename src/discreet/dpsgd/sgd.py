@@ -28,7 +28,7 @@ from discreet.privacy.transcript import note, noted
 
 Weights = dict[str, Tensor]
 """Linear maps by name, out × (in + 1), the bias last."""
-MUCH = 1 << 16
+WORTH_A_THREAD = 1 << 16
 """This many weights make it worth a thread to draw noise ahead, and others to multiply."""
 Optimiser = Callable[[Iterable[Tensor]], torch.optim.Optimizer]
 
@@ -208,7 +208,7 @@ class PrivateSteps(Steps):
         left to the thread that draws noise.
         """
         threads = torch.get_num_threads()
-        if self._size < MUCH:
+        if self._size < WORTH_A_THREAD:
             torch.set_num_threads(1)
         elif self._ahead is not None:
             torch.set_num_threads(max(1, threads - 1))
@@ -302,6 +302,6 @@ class PrivateSteps(Steps):
 
         Only the operating system can be asked by two threads at once.
         """
-        if not self._rng.secure or self._size < MUCH:
+        if not self._rng.secure or self._size < WORTH_A_THREAD:
             return None
         return self._worker.submit(self._draw)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import graphlay
 import numpy as np
@@ -29,9 +29,10 @@ QUICK = 200
 Point = tuple[float, float]
 
 
-def draw_follows(follows: Follows) -> str:
+def draw_follows(follows: Follows, notes: Mapping[tuple[int, int], str] | None = None) -> str:
     """The graph; the wider a line, the more often it was taken. Steps back are dashed.
 
+    Each line says how often it was taken, or what `notes` has for it, by source and target.
     Of a large graph only the most frequent steps are drawn, and for each activity the ones that
     lead to it and from it most often; a line at the foot says so.
     """
@@ -41,31 +42,37 @@ def draw_follows(follows: Follows) -> str:
     pairs.sort(key=lambda pair: int(follows.counts[pair]))
     counts = [int(follows.counts[pair]) for pair in pairs]
     strongest = max([1, *counts])
-    layout = _layout(size, pairs, counts)
+    texts = [
+        notes[pair] if notes and pair in notes else f"{count:,}"
+        for pair, count in zip(pairs, counts, strict=True)
+    ]
+    layout = _layout(size, pairs, counts, texts)
     bounds = layout.raw["bounds"]
     dx, dy = MARGIN - bounds["min"]["x"], MARGIN - bounds["min"]["y"]
 
     def place(point: dict[str, float]) -> Point:
         return point["x"] + dx, point["y"] + dy
 
-    lines, labels = [svg.TIP], []
-    for count, edge in zip(counts, layout.edges, strict=True):
+    lines, labels, reach = [svg.TIP], [], 0.0
+    for count, words, edge in zip(counts, texts, layout.edges, strict=True):
         points = [place(point) for point in edge["points"]]
         lines.append(_line(points, count / strongest, math.log1p(count) / math.log1p(strongest)))
         x, y = place(edge["label_anchor"])
-        labels.append(svg.text(x, y + 4, f"{count:,}", "count", anchor="middle"))
+        labels.append(svg.text(x, y + 4, words, "count", anchor="middle"))
+        reach = max(reach, x + 3.5 * len(words))
     boxes: list[str] = []
     for name, node in zip((*follows.activities, START, END), layout.nodes, strict=True):
         x, y = place(node["center"])
         boxes.append(_box(x, y, name, len(boxes) - size))
-    width, height = bounds["max"]["x"] + dx + MARGIN, bounds["max"]["y"] + dy + MARGIN
+    width = max(bounds["max"]["x"] + dx, reach) + MARGIN
+    height = bounds["max"]["y"] + dy + MARGIN
     note = []
     if len(pairs) < len(follows):
         share = sum(counts) / int(follows.counts.sum())
-        words = (
+        left = (
             f"{len(pairs):,} of {len(follows):,} steps are drawn, {share:.1%} of all that happened"
         )
-        note, height = [svg.text(MARGIN, height + 4, words, "quiet")], height + MARGIN
+        note, height = [svg.text(MARGIN, height + 4, left, "quiet")], height + MARGIN
     return svg.page(width, height, [*lines, *labels, *boxes, *note], repr(follows))
 
 
@@ -84,19 +91,21 @@ def most_frequent(follows: Follows) -> Booleans:
     return kept & (counts > 0)
 
 
-def _layout(size: int, pairs: Sequence[tuple[int, int]], counts: Sequence[int]) -> graphlay.Layout:
+def _layout(
+    size: int, pairs: Sequence[tuple[int, int]], counts: Sequence[int], texts: Sequence[str]
+) -> graphlay.Layout:
     """Where boxes, lines and numbers stand; ⊤ is the node after the activities, ⊥ the next."""
     graph = graphlay.Graph()
     for number in range(size):
         graph.node(number, width=WIDTH, height=HEIGHT)
     for number, rank in ((size, "first"), (size + 1, "last")):
         graph.node(number, width=2 * RADIUS, height=2 * RADIUS, shape="ellipse", rank=rank)
-    for (source, target), count in zip(pairs, counts, strict=True):
+    for (source, target), count, words in zip(pairs, counts, texts, strict=True):
         graph.edge(
             source,
             target + 1 if target == size else target,
             weight=count,
-            label_size={"width": 7.0 * len(f"{count:,}"), "height": 12.0},
+            label_size={"width": 7.0 * len(words), "height": 12.0},
         )
     effort = "balanced" if len(pairs) < QUICK else "fast"
     options = {"routing": {"style": "diagonal"}, "effort": effort}

@@ -133,11 +133,22 @@ def _colour(value: float, bounds: tuple[float, float], logarithmic: bool) -> tup
     low, high = bounds
     if logarithmic:
         low, high, value = (math.log(max(v, 1e-12)) for v in (low, high, value))
-    part = min(max((value - low) / (high - low), 0.0), 1.0) if high > low else 0.5
-    begin, end, part = (LOW, MIDDLE, 2 * part) if part < 0.5 else (MIDDLE, HIGH, 2 * part - 1)
-    red, green, blue = (round(a + (b - a) * part) for a, b in zip(begin, end, strict=True))
+    red, green, blue = _mixed((value - low) / (high - low) if high > low else 0.5)
     dark = 0.299 * red + 0.587 * green + 0.114 * blue < 130
     return f"rgb({red},{green},{blue})", "ondark" if dark else "onlight"
+
+
+def shade(part: float) -> str:
+    """The colour of a part of the scale, from 0 to 1."""
+    red, green, blue = _mixed(part)
+    return f"rgb({red},{green},{blue})"
+
+
+def _mixed(part: float) -> tuple[int, int, int]:
+    part = min(max(part, 0.0), 1.0)
+    begin, end, part = (LOW, MIDDLE, 2 * part) if part < 0.5 else (MIDDLE, HIGH, 2 * part - 1)
+    red, green, blue = (round(a + (b - a) * part) for a, b in zip(begin, end, strict=True))
+    return red, green, blue
 
 
 def box_plot(

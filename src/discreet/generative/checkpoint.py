@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,15 +36,13 @@ from discreet.arrays import Integers
 from discreet.errors import DiscreetError
 from discreet.generative.tensors import TensorError, pack, unpack
 from discreet.log.errors import LogError
+from discreet.log.events import EventLog
 from discreet.log.files import atomic_write, readable
-from discreet.mechanisms.generative.base import Generative, State, Watch
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
+from discreet.mechanisms.generative.base import Generative, State, Watch, under
 
 FORMAT = "discreet checkpoint 2"
 SECRET = "Secret: training under way. Not a release; never share it. Keep it as the log is kept."
-EVERY = 30.0
+CHECKPOINT_SECONDS = 30.0
 """Seconds between checkpoints."""
 
 
@@ -120,12 +118,7 @@ class Checkpoint:
             arrays, metadata = unpack(content)
             if metadata.get("format") != FORMAT:
                 raise TensorError("is something else")
-            run = json.loads(metadata["run"])
-            tensors = {
-                name.removeprefix("state/"): array
-                for name, array in arrays.items()
-                if name.startswith("state/")
-            }
+            run, tensors = json.loads(metadata["run"]), under("state", arrays)
             return cls(
                 identity=str(run["identity"]),
                 booking=dict(run["booking"]),
@@ -179,10 +172,10 @@ class Unpaid:
     mark: str | None = None
 
     def resumed(self, before: str, mark: str) -> None:
-        """Go on."""
+        """Let it continue."""
 
     def kept(self, before: str, mark: str) -> None:
-        """Go on."""
+        """Let it continue."""
 
     def finished(self, mark: str, model: str) -> None:
         """Let it be written."""
@@ -213,7 +206,7 @@ class Keeper(Watch):
         checkpoint: Checkpoint,
         *,
         payment: Payment | None = None,
-        every: float = EVERY,
+        every: float = CHECKPOINT_SECONDS,
         show: Callable[[Progress], None] | None = None,
     ) -> None:
         self.path, self.checkpoint = path, checkpoint
@@ -277,7 +270,7 @@ class Keeper(Watch):
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Hold a run for this process: two that went on from one checkpoint would spend twice."""
+    """Hold a run for this process: two that continued from one checkpoint would spend twice."""
     try:
         import fcntl
     except ImportError:

@@ -8,10 +8,11 @@ import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from discreet.certificate import Certificate
 from discreet.generative.checkpoint import (
-    EVERY,
+    CHECKPOINT_SECONDS,
     Checkpoint,
     CheckpointError,
     Keeper,
@@ -23,15 +24,12 @@ from discreet.generative.checkpoint import (
     identity,
 )
 from discreet.generative.model import TrainedModel
+from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism, kept_cases
 from discreet.mechanisms.generative.base import Generative, require_torch
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism as named
 from discreet.privacy.randomness import Randomness
-
-if TYPE_CHECKING:
-    from discreet.certificate import Certificate
-    from discreet.log.events import EventLog
 
 Show = Callable[[Progress], None]
 
@@ -150,7 +148,7 @@ class Kept:
         keeper.keep(self.found.state)
         self.last = keeper.checkpoint
 
-    def train(self, *, show: Show | None = None, every: float = EVERY) -> TrainedModel:
+    def train(self, *, show: Show | None = None, every: float = CHECKPOINT_SECONDS) -> TrainedModel:
         """Train to the end; raises StoppedError, with all kept, when asked to stop."""
         if self.last is None and self.found is not None:
             if self.found.booking.get("use") == "booked":

@@ -32,7 +32,7 @@ from discreet.ledger.errors import LedgerError
 from discreet.ledger.location import Location
 from discreet.ledger.tables import VERSION, entries, heads, migrate, runs, seen, version_of
 
-PATIENCE = 60
+LOCK_SECONDS = 60
 """Seconds that a writer waits for its turn."""
 
 
@@ -174,7 +174,7 @@ _ADVICE = (
     ),
     (
         ("locked", "lock timeout"),
-        f"others kept it busy for {PATIENCE} seconds: wait and try again",
+        f"others kept it busy for {LOCK_SECONDS} seconds: wait and try again",
     ),
     (("authentication failed", "no password"), "check user and password in DISCREET_LEDGER"),
     (
@@ -199,10 +199,10 @@ def _engine(location: Location) -> Engine:
                 "keepalives_idle": 10,
                 "keepalives_interval": 5,
                 "keepalives_count": 4,
-                "options": f"-c lock_timeout={PATIENCE}s -c synchronous_commit=on",
+                "options": f"-c lock_timeout={LOCK_SECONDS}s -c synchronous_commit=on",
             },
         )
-    engine = create_engine(location.url, connect_args={"timeout": PATIENCE})
+    engine = create_engine(location.url, connect_args={"timeout": LOCK_SECONDS})
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _record: object) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from discreet.arrays import Integers, Ints
+from discreet.log.events import EventLog
 from discreet.log.variants import Variants, spans
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from discreet import notebook
 from discreet.arrays import Ints
 from discreet.log.errors import LogError
 from discreet.log.frames import as_pandas
@@ -206,8 +207,6 @@ class EventLog:
         )
 
     def _repr_html_(self) -> str:
-        from discreet import notebook
-
         head = self.frame.head(5)
         rows = [[str(value) for value in row] for row in head.iter_rows()]
         return notebook.box(repr(self), notebook.table(head.columns, rows))

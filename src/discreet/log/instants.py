@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
 from discreet.log.errors import LogError
-from discreet.log.events import TIME
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
-
+from discreet.log.events import TIME, EventLog
 
 SECOND = 1_000_000
 HOUR = 3600 * SECOND

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from typing import Literal
@@ -14,6 +15,7 @@ from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import DAY, HOUR
 
 Trace = tuple[str, ...]
+Value = str | float | datetime
 START = 18_262 * DAY
 """2020-01-01 in microseconds."""
 
@@ -25,7 +27,7 @@ class Case:
     trace: Trace
     start: int = START
     step: int = HOUR
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
     """Further columns, the same for all of its events."""
 
 
@@ -40,7 +42,7 @@ class Pair:
     removed: Case | None = None
     public: Mapping[str, object] = field(default_factory=dict)
     """Parameters that make it tell most, unless they are given."""
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
     """Further columns of the common cases."""
     canaries: tuple[Trace, ...] = ()
     """For audits in one run: cases that are put in or left out by a coin each."""
@@ -114,7 +116,7 @@ def make_log(cases: Sequence[Case], columns: Sequence[str] = ()) -> EventLog:
                 ACTIVITY: pl.Series(found[1], dtype=pl.String),
                 TIME: pl.Series(found[2], dtype=pl.Int64).cast(pl.Datetime("us", "UTC")),
                 **{
-                    column: pl.Series(values, dtype=pl.String)
+                    column: pl.Series(values, dtype=None if values else pl.String)
                     for column, values in zip(columns, found[3:], strict=True)
                 },
             }

@@ -1,7 +1,7 @@
 """Timestamps: from the many ways they are written to microseconds in UTC, value by value.
 
 What a value means depends on that value and on what the user declares, never on the other values
-of a column: else one case would decide how all the others are read.
+of a column: otherwise one case would decide how all the others are read.
 """
 
 from __future__ import annotations

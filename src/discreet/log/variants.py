@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet import notebook
 from discreet.arrays import Ints
 from discreet.log.frames import as_pandas
 
@@ -185,8 +186,6 @@ class Variants:
         )
 
     def _repr_html_(self) -> str:
-        from discreet import notebook
-
         top = np.argsort(-self.counts, kind="stable")[:10]
         rows = [[f"{self.counts[i]:,}", " → ".join(self.sequence(int(i)))] for i in top]
         return notebook.box(repr(self), notebook.table(("cases", "variant"), rows))

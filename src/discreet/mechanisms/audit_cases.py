@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import product
 from typing import Any, Literal
 
 from discreet.log.instants import DAY
-from discreet.log.neighbours import Case, Pair, traces
+from discreet.log.neighbours import Case, Pair, Value, traces
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,30 @@ COMMON_VALUE = Pair(
     traces("ab", 120),
     Case(("a", "b"), values={COLUMN: "letter"}),
     values={COLUMN: "letter"},
+)
+BEGUN = "start_timestamp"
+_USUAL_VALUES: dict[str, Value] = {
+    COLUMN: "letter",
+    "case:amount": 40.0,
+    "org:group": "desk",
+    BEGUN: datetime(2020, 1, 1, tzinfo=UTC),
+}
+SAME_COLUMNS = Pair(
+    "same columns",
+    "one more case, in many columns like all others: shows the tables of attributes",
+    traces("ab", 120),
+    Case(("a", "b"), values=_USUAL_VALUES),
+    values=_USUAL_VALUES,
+)
+OTHER_COLUMNS = Pair(
+    "other columns",
+    "a case of a known variant with values in many columns that nobody else has",
+    traces("ab", 120),
+    Case(
+        ("a", "b"),
+        values={**_USUAL_VALUES, COLUMN: "courier", "case:amount": 17.25, "org:group": "field"},
+    ),
+    values=_USUAL_VALUES,
 )
 FILLED_HEAD = Pair(
     "filled head",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+from discreet.log.events import EventLog
 from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import FREQUENT, ONE_MORE, AuditCase
@@ -19,9 +20,6 @@ from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Statement, Step
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 LAPLACE_BELOW_EPSILON = 0.3
 """Per case; below it laplace comes closer than headtail if delta is 0."""

@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
+from typing import Any, ClassVar, Generic, Literal
 
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.events import EventLog
 from discreet.log.files import LOG_SUFFIXES
 from discreet.log.reads import Reads
 from discreet.mechanisms.audit_cases import AuditCase
@@ -29,9 +30,6 @@ from discreet.privacy.noise import Rational
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Found, Group, Statement, Step, noise_of, promised
 from discreet.releases import A_co, Release
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 Fidelity = Literal["strict", "published"]
 

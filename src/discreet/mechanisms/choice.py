@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.reads import Reads
 from discreet.log.variants import Variants
@@ -25,9 +26,6 @@ from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Delegated, Sequential, Statement, Step
 from discreet.releases import Artefact
 
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
-
 TIED_CANDIDATES = Pair(
     "tied candidates",
     "travas shows ten cases of ⟨c, d⟩, laplace ⟨c⟩ for cases that nobody else has, and one decides",
@@ -47,7 +45,7 @@ class Choice(Mechanism[Variants]):
     Comparing releases with the raw log and taking the best is a query of its own: the winner
     depends on the log beyond the candidates' guarantees. Here it is paid for. Each of the n
     candidates gets an n-th of nine tenths of ε and of δ; the exponential mechanism picks one
-    with the last tenth, by how close it comes to the log (`parts/closest.py`, where the argument
+    with the last tenth, by how close it comes to the log (`blocks/closest.py`, where the argument
     stands). All candidates and the choice compose basically to (ε, δ), and all but the chosen one
     are thrown away. Candidates must be proved (or conditional) for cases added or removed; their
     conditions become those of the choice.
@@ -170,8 +168,6 @@ def _within(holds: Budget, share: Budget) -> bool:
 
 
 def _variants(artefact: Artefact) -> Variants:
-    from discreet.log.events import EventLog
-
     if isinstance(artefact, EventLog):
         return artefact.variants.trimmed()
     assert isinstance(artefact, Variants)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.events import EventLog
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import LONG_LOOP, ONE_MORE, VERY_LONG_CASE, AuditCase
@@ -23,9 +24,6 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Sequential, Statement, Step, gaussian
 from discreet.releases import A_co
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 BOUND_SHARE = 0.1
 """What the private choice of the bound takes of epsilon, where none is given."""

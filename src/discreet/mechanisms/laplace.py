@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
@@ -27,7 +28,7 @@ from discreet.mechanisms.blocks.prefix_growth import (
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.blocks.prefix_tree import CANDIDATES, NoisyPrefixTree
+from discreet.mechanisms.blocks.prefix_tree import MOST_CANDIDATES, NoisyPrefixTree
 from discreet.mechanisms.blocks.quantile import private_bound
 from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
@@ -35,9 +36,6 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace as Counting
 from discreet.privacy.steps import OneOf, Sequential, Statement, Step, gaussian, noise_of
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 PAPER = (
     "F. Mannhardt, A. Koschmider, N. Baracaldo, M. Weidlich, J. Michael: Privacy-Preserving "
@@ -56,7 +54,7 @@ SPLITS_SHARE = 2 / 3
 LENGTHS, TREE, PRIVTREE = "histogram of lengths", "prefix tree", "PrivTree"
 SPLITS, LEAVES = "splits of the tree", "counts of its leaves"
 
-PUBLISHED_CANDIDATES = 5_000_000
+MOST_PUBLISHED_CANDIDATES = 5_000_000
 """The published growth is refused beyond this many candidates on a level: it would not end."""
 
 Form = Literal["auto", "levels", "gaussian", "privtree"]
@@ -140,7 +138,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
         if self.fidelity == "published":
             return ()
         return (
-            f"at most {CANDIDATES:,} candidates were considered on each level",
+            f"at most {MOST_CANDIDATES:,} candidates were considered on each level",
             "cases longer than the longest variant are cut; rare endings may be missing",
         )
 
@@ -264,7 +262,7 @@ def published_tree(
 def refuse_explosion(tree: NoisyPrefixTree) -> None:
     """Stop a published growth that would not end in reasonable time."""
     candidates = len(tree.open) * tree.symbols
-    if candidates > PUBLISHED_CANDIDATES:
+    if candidates > MOST_PUBLISHED_CANDIDATES:
         raise ParameterError(
             f"the published algorithm would consider {candidates:,} candidates on one level; raise "
             "min_count or lower max_length, or use fidelity strict, which bounds its growth"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
     BROKEN_RULE,
@@ -40,9 +41,6 @@ from discreet.privacy.steps import (
     laplace_or_gaussian,
     noise_of,
 )
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 PAPER = (
     "S. A. Fahrenkrog-Petersen, M. Kabierski, H. van der Aa, M. Weidlich: Semantics-aware "

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from discreet.arrays import Booleans, Integers
+from discreet.log.events import EventLog
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import BROKEN_RULE, LONG_LOOP, ONE_MORE, AuditCase
@@ -23,9 +24,6 @@ from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Sequential, Statement, Step
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 NEAR = "which pairs are near"
 

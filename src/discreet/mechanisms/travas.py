@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.reads import Reads
 from discreet.log.variants import Variants
@@ -41,9 +42,6 @@ from discreet.privacy.partition import (
 )
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Selecting, Sequential, Statement, Step
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 PAPER = (
     "M. Rafiei, F. Wangelik, W. M. P. van der Aalst: TraVaS: Differentially Private Trace Variant "
@@ -155,7 +153,7 @@ class UTraVaS(Mechanism[Variants]):
 
     strict with choose="fixed" uses i = runs. strict with choose="private" spends a tenth of ε
     on the choice: candidates i = 1 … n get an n-th of the rest of ε and of δ each, and the
-    exponential mechanism picks one by how close it comes to the log (`parts/closest.py`, where
+    exponential mechanism picks one by how close it comes to the log (`blocks/closest.py`, where
     the argument stands).
     """
 

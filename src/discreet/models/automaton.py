@@ -104,7 +104,6 @@ class Automaton:
         candidates = self._of_symbol[symbol]
         if not candidates:
             return Step(self.state(marking), 0, 0, 0, 0, ())
-        consumed = produced = surplus = 0
         plan: list[int] = []
         ready = [t for t in candidates if self._inputs[t] & ~marking == 0]
         if ready:
@@ -113,11 +112,7 @@ class Automaton:
             reached, _ = self._closure(marking)
             chosen = min(candidates, key=lambda t: (self._inputs[t] & ~reached).bit_count())
             plan = self._plan(marking, self._inputs[chosen])
-        for t in plan:
-            marking, extra = self._fire(marking, t)
-            consumed += self._inputs[t].bit_count()
-            produced += self._outputs[t].bit_count()
-            surplus += extra
+        marking, consumed, produced, surplus = self._fired(marking, plan)
         lacking = self._inputs[chosen] & ~marking
         marking, extra = self._fire(marking | lacking, chosen)
         return Step(
@@ -130,17 +125,22 @@ class Automaton:
         )
 
     def _finish(self, marking: int) -> Step:
-        consumed = produced = surplus = 0
         plan = self._plan(marking, self._sink)
+        marking, consumed, produced, surplus = self._fired(marking, plan)
+        missing = 0 if marking & self._sink else 1
+        left = (marking & ~self._sink).bit_count()
+        # The token in the source was produced, the one in the sink is consumed.
+        return Step(0, missing, consumed + 1, produced + 1, surplus + left, tuple(plan))
+
+    def _fired(self, marking: int, plan: list[int]) -> tuple[int, int, int, int]:
+        """The marking after these transitions; tokens consumed, produced and left over."""
+        consumed = produced = surplus = 0
         for t in plan:
             marking, extra = self._fire(marking, t)
             consumed += self._inputs[t].bit_count()
             produced += self._outputs[t].bit_count()
             surplus += extra
-        missing = 0 if marking & self._sink else 1
-        left = (marking & ~self._sink).bit_count()
-        # The token in the source was produced, the one in the sink is consumed.
-        return Step(0, missing, consumed + 1, produced + 1, surplus + left, tuple(plan))
+        return marking, consumed, produced, surplus
 
     def _fire(self, marking: int, transition: int) -> tuple[int, int]:
         rest = marking & ~self._inputs[transition]

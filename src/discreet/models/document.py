@@ -6,6 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from discreet.models.bpmn import to_bpmn
+from discreet.models.mermaid import to_mermaid
+from discreet.models.ptml import to_ptml
 from discreet.models.tree import Tree, TreeError
 
 FORMAT = "discreet process tree 1"
@@ -38,10 +41,6 @@ class TreeDocument:
 
     def render(self, suffix: str) -> str:
         """The text of the file, but for .svg, which `discreet.drawing` draws."""
-        from discreet.models.bpmn import to_bpmn
-        from discreet.models.mermaid import to_mermaid
-        from discreet.models.ptml import to_ptml
-
         if suffix == ".json":
             return self.to_json()
         writers: dict[str, Any] = {

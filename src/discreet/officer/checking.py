@@ -37,21 +37,18 @@ def checked(path: Path) -> tuple[Certificate, list[Finding]]:
     with readable(path):
         text = path.read_text(encoding="utf-8", errors="replace")
     certificate = Certificate.from_json(text)
-    intact = certificate.intact
     return certificate, [
         Finding("the content is what was released", "unknown", f"{released.name} is not beside it"),
         follows_from_parameters(certificate),
-        Finding(
-            "the certificate reads as it was written",
-            "holds" if intact else "fails",
-            "" if intact else "its text was changed after the release",
-        ),
+        Finding.of_seal(certificate),
     ]
 
 
 def entry_of(certificate: Certificate) -> Entry | None:
     """What the ledger at hand, if there is one, says of the release with this certificate."""
-    from discreet.ledger import Ledger, LedgerError, locate
+    from discreet.ledger.errors import LedgerError
+    from discreet.ledger.ledger import Ledger
+    from discreet.ledger.location import locate
 
     location = locate()
     if certificate.ledger != "booked" or not location.in_use:

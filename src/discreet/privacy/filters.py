@@ -54,12 +54,12 @@ from discreet.privacy.guarantee import Budget, Guarantee, Part
 FilterName = Literal["best", "basic", "zcdp", "gdp", "advanced"]
 FILTERS: tuple[FilterName, ...] = get_args(FilterName)
 
-SHARES = {"basic": 0.5, "zcdp": 0.5}
+DELTA_SHARES = {"basic": 0.5, "zcdp": 0.5}
 """How `best` divides δ. advanced lies within zcdp, and gdp within the two as long as releases
 state their cost in ε or ρ (a pure ε is π/2 times dearer in μ² than in 2ρ), so neither has a
 share; gdp pays off for a source whose releases are stated in μ."""
 
-RESERVE = 0.5
+COMPOSITION_SHARE = 0.5
 """The part of a filter's δ that pays for composition (δ′); the rest is for the releases' own."""
 
 _SUM = Context(prec=80, rounding=ROUND_CEILING)
@@ -235,7 +235,7 @@ def limits(cap: Budget, name: FilterName) -> tuple[Limit, ...]:
     if not cap.delta:
         return (_limit(cap, "basic"),)
     return tuple(
-        _limit(Budget(cap.epsilon, cap.delta * share), kind) for kind, share in SHARES.items()
+        _limit(Budget(cap.epsilon, cap.delta * share), kind) for kind, share in DELTA_SHARES.items()
     )
 
 
@@ -244,7 +244,7 @@ def _limit(cap: Budget, name: str) -> Limit:
         return Limit(name, decimal(cap.epsilon), decimal(cap.delta))
     if not 0 < cap.delta < 1:
         raise ValueError(f"the filter {name} needs a delta above 0 and below 1; use basic")
-    slack = cap.delta * RESERVE
+    slack = cap.delta * COMPOSITION_SHARE
     if name == "zcdp":
         amount = zcdp_rho(cap.epsilon, slack)
     elif name == "advanced":

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
+from discreet import notebook
 from discreet.privacy.words import certainty, odds, vocabulary
 from discreet.privacy.words.levels import (
     EXPOSED_WARNING,
@@ -160,7 +161,6 @@ class Guarantee:
     def explain(self, language: str | None = None) -> str:
         """The promise in plain words, for a data-protection officer, one paragraph a line."""
         words = vocabulary(language)
-        kind = self.neighbours, self.unit
         lines = []
         if self.randomness == "seeded":
             lines.append(words.seeded)
@@ -170,7 +170,7 @@ class Guarantee:
             epsilon, delta = self.holds.epsilon, f"{self.holds.delta:.4g}"
             excepted = self.holds.delta > 0
             precisely = words.precisely.format(
-                change=words.change[kind],
+                change=words.change[self.neighbours][self.unit],
                 odds=odds(epsilon),
                 epsilon=f"{epsilon:.4g}",
                 exception=words.exception.format(delta=delta) if excepted else "",
@@ -178,7 +178,7 @@ class Guarantee:
             lines.append(f"{words.gist[self.holds.strength][self.unit]} {precisely}")
             lines.append(
                 words.example.format(
-                    doubt=words.doubt[kind],
+                    doubt=words.doubt[self.neighbours][self.unit],
                     sure=certainty(epsilon),
                     barring=words.barring.format(delta=delta) if excepted else "",
                 )
@@ -238,8 +238,6 @@ class Guarantee:
         )
 
     def _repr_html_(self) -> str:
-        from discreet import notebook
-
         words = "".join(notebook.paragraph(line) for line in self.explain().splitlines())
         rows = [["· " * depth + p.name, p.cost, p.rule] for depth, p in self.steps()]
         steps = notebook.table(("step", "cost", "by"), rows) if rows else ""

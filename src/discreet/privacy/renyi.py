@@ -123,7 +123,7 @@ def _orders() -> tuple[int, ...]:
     return tuple(found)
 
 
-MOST_NOISE = 2.0**40
+MOST_MULTIPLIER = 2.0**40
 """Multipliers beyond this are not tried: nothing would be left to learn from."""
 
 
@@ -155,7 +155,7 @@ def _fitted(
     high = 1.0
     while not fits(high):
         high *= 2
-        if high > MOST_NOISE:
+        if high > MOST_MULTIPLIER:
             raise ValueError(f"no noise is certified for training within {epsilon} and {delta}")
     low = high / 2
     while low > 2**-20 and fits(low):

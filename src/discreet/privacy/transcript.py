@@ -54,6 +54,16 @@ def note(name: str, answer: npt.ArrayLike) -> None:
             raise Heard
 
 
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Keep nothing of what is drawn inside the block: only a part of it will be said."""
+    token = _open.set(None)
+    try:
+        yield
+    finally:
+        _open.reset(token)
+
+
 def forget(names: Iterable[str]) -> None:
     """Drop the answers of these steps: they are thrown away and no promise covers them."""
     kept = _open.get()

@@ -21,7 +21,15 @@ from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.parameters import ParameterError
-from discreet.privacy.steps import Gaussian, Laplace, SampledGaussian, SpendingError, Step
+from discreet.privacy.steps import (
+    Gaussian,
+    Laplace,
+    OneOf,
+    Reserved,
+    SampledGaussian,
+    SpendingError,
+    Step,
+)
 from discreet.testing.conformance import ConformanceError, demand, refusing
 from discreet.verification import check_certificate
 
@@ -134,8 +142,6 @@ def _twice_as_dear(step: Step) -> Step | None:
 
 def _is_spare(tree: Step, leaf: Step) -> bool:
     """Whether a leaf costs less than others of which a case pays for one only."""
-    from discreet.privacy.steps import OneOf, Reserved
-
     return any(
         isinstance(step, OneOf | Reserved) and any(below is leaf for below in step.walk())
         for step in tree.walk()

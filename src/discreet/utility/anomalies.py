@@ -8,8 +8,8 @@ from discreet.arrays import Booleans, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 
-TREES = 100
-LARGEST_SAMPLE = 20_000
+FOREST_TREES = 100
+MOST_SAMPLED_CASES = 20_000
 
 
 class Normality:
@@ -27,9 +27,9 @@ class Normality:
         rows = self._features(variants)
         self.columns = np.flatnonzero(rows.any(axis=0))
         cases = np.repeat(np.arange(len(variants)), variants.counts)
-        if len(cases) > LARGEST_SAMPLE:
-            cases = np.random.default_rng(0).choice(cases, LARGEST_SAMPLE, replace=False)
-        self._forest = IsolationForest(n_estimators=TREES, random_state=0)
+        if len(cases) > MOST_SAMPLED_CASES:
+            cases = np.random.default_rng(0).choice(cases, MOST_SAMPLED_CASES, replace=False)
+        self._forest = IsolationForest(n_estimators=FOREST_TREES, random_state=0)
         self._forest.fit(rows[np.sort(cases)][:, self.columns])
 
     def share(self, variants: Variants) -> float:

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from discreet import notebook
 from discreet.distances.similarity import log_similarity
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
@@ -38,7 +39,7 @@ Group = Literal[
 ]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
-HALVES = 3
+HALVINGS = 3
 """How many random halvings the ceiling is the mean of."""
 
 
@@ -88,8 +89,6 @@ class Evaluation:
         return f"Evaluation({shown or 'nothing measured'}; {self.warning})"
 
     def _repr_html_(self) -> str:
-        from discreet import notebook
-
         rows = [
             (
                 f.name,
@@ -150,7 +149,7 @@ class Evaluator:
         """Random halves of the log, for ceilings."""
         cases = np.repeat(np.arange(len(self.variants)), self.variants.counts)
         pairs = []
-        for _ in range(HALVES):
+        for _ in range(HALVINGS):
             shuffled = cases[Randomness.system().permutation(len(cases))]
             both = np.array_split(shuffled, 2)
             pairs.append((self._recount(both[0]), self._recount(both[1])))
@@ -324,17 +323,17 @@ class Evaluator:
     def _attributes(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:
         if subject.log is None or self.log is None or not subject.log.cases:
             return []
+        halves = self.log_halves if reference else None
         return [
-            Figure(f"{name}({column})", measure(self.log, subject.log, column), None, "low", text)
-            for column in attributes.common_columns(self.log, subject.log)
-            for name, measure, text in (
-                ("values", attributes.value_distance, "total variation of its values"),
-                (
-                    "values_by_activity",
-                    attributes.value_distance_by_activity,
-                    "the same, activity by activity",
-                ),
+            Figure(
+                f"{name}({column})",
+                measure(self.log, subject.log, column),
+                measure(*halves, column) if halves else None,
+                "low",
+                text,
             )
+            for column in attributes.common_columns(self.log, subject.log)
+            for name, (measure, text) in attributes.MEASURES.items()
         ]
 
     def _calendar(self, released: EventLog, reference: bool) -> list[Figure]:
@@ -357,15 +356,21 @@ class Evaluator:
         return Timed(self.log)
 
     @cached_property
-    def time_ceilings(self) -> dict[str, float]:
-        """Each measure of times for one random half of the log against the other."""
+    def log_halves(self) -> tuple[EventLog, EventLog] | None:
+        """One random half of the log and the other, None if it is too small."""
         assert self.log is not None
         if self.log.cases < 2:
-            return {}
+            return None
         shuffled = Randomness.system().permutation(self.log.cases)
-        left, right = (
-            Timed(self.log.take_cases(np.sort(half))) for half in np.array_split(shuffled, 2)
-        )
+        left, right = np.array_split(shuffled, 2)
+        return self.log.take_cases(np.sort(left)), self.log.take_cases(np.sort(right))
+
+    @cached_property
+    def time_ceilings(self) -> dict[str, float]:
+        """Each measure of times for one random half of the log against the other."""
+        if self.log_halves is None:
+            return {}
+        left, right = (Timed(half) for half in self.log_halves)
         return {name: measure(left, right) for name, (measure, _) in MEASURES.items()}
 
 

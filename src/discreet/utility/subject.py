@@ -6,19 +6,22 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from discreet.certificate import reading_of
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
+from discreet.log.files import opened
 from discreet.log.follows import FORMAT as FOLLOWS
 from discreet.log.follows import Follows
+from discreet.log.reading import read_log
+from discreet.log.variant_tables import is_variant_table, read_variants
 from discreet.log.variants import Variants
+from discreet.models.document import TreeDocument
+from discreet.models.tree import Tree
 from discreet.releases import Release
-
-if TYPE_CHECKING:
-    from discreet.models.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,6 @@ class Subject:
 
 def subject_of(released: Any) -> Subject:
     """Take apart a Release, EventLog, Variants, Follows, process tree or a path to any of them."""
-    from discreet.models.document import TreeDocument
-    from discreet.models.tree import Tree
-
     if isinstance(released, Subject):
         return released
     if isinstance(released, Release):
@@ -70,12 +70,6 @@ def subject_of(released: Any) -> Subject:
 
 
 def _read(path: Path) -> Subject:
-    from discreet.certificate import reading_of
-    from discreet.log.files import opened
-    from discreet.log.reading import read_log
-    from discreet.log.variant_tables import is_variant_table, read_variants
-    from discreet.models.document import TreeDocument
-
     if is_variant_table(path):
         return subject_of(read_variants(path)[0])
     if path.suffix.lower() != ".json":

@@ -13,10 +13,13 @@ import numpy as np
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
+    BEGUN,
     EXTREME_TIMES,
     FREQUENT,
     NO_CASE,
     ONE_MORE,
+    OTHER_COLUMNS,
+    SAME_COLUMNS,
     AuditCase,
 )
 from discreet.mechanisms.base import Mechanism, delta_parameter
@@ -105,9 +108,19 @@ class Whole(Mechanism):
 
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
-        """On variants that are quick to draw; see the base class."""
+        """The default, and variants that are quick to draw, also with every kind of attribute."""
         pairs = FREQUENT, EXTREME_TIMES, ONE_MORE, NO_CASE
-        return (AuditCase({"variants": "travas"}, pairs, usual=False),)
+        columns = ("case:channel", "case:amount:number", "org:group")
+        quick = {"variants": "travas"}
+        return (
+            AuditCase(quick, pairs, usual=False),
+            AuditCase(
+                {**quick, "attributes": columns, "begun": BEGUN},
+                (SAME_COLUMNS, OTHER_COLUMNS),
+                usual=False,
+            ),
+            AuditCase({}, (FREQUENT,), usual=False),
+        )
 
     def _validate(self) -> None:
         from discreet.wholelogs.clock import is_zone

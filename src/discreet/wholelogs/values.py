@@ -14,7 +14,7 @@ from discreet.log.events import EventLog
 from discreet.mechanisms.amun.sampling import choose_by_row, fractions
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
-from discreet.privacy.transcript import forget, note
+from discreet.privacy.transcript import note, unheard
 from discreet.wholelogs.attributes import MOST_VOTES, Observed
 from discreet.wholelogs.courses import Courses, Released
 from discreet.wholelogs.declaring import Attribute
@@ -207,8 +207,8 @@ def _names(
         owner, value = np.flatnonzero(one >= 0), one[one >= 0]
     else:
         owner, value = observed.votes(courses.offsets, rng)
-    noisy, deviation = noisy_sum(owner, value, len(values), courses.cases, 1, step, rng)
-    forget((step.name,))
+    with unheard():
+        noisy, deviation = noisy_sum(owner, value, len(values), courses.cases, 1, step, rng)
     shown = np.flatnonzero(noisy >= naming_threshold(step, 1 if attribute.of_case else MOST_VOTES))
     note(step.name, noisy[shown])
     number = np.full(len(values), len(shown))

@@ -119,7 +119,7 @@ def test_huge_budgets_give_back_the_log(log: Log, form: str, depth: int) -> None
 
 @pytest.mark.parametrize("form", ["levels", "privtree"])
 def test_growth_stays_within_its_public_bound(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefix_tree, "CANDIDATES", 300)
+    monkeypatch.setattr(prefix_tree, "MOST_CANDIDATES", 300)
     wide = CountNoise.laplace(1000, 1)
     monkeypatch.setattr(prefix_growth, "privtree_noise", lambda symbols, splits: (wide, 1))
     rng = Randomness.seeded(1)

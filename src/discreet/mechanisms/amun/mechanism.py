@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from discreet.log.errors import LogError
+from discreet.log.events import EventLog
+from discreet.log.instants import microseconds
+from discreet.mechanisms.amun.columns import chance, check_column
 from discreet.mechanisms.amun.risk import advantage_bound
-from discreet.mechanisms.amun.spending import VARIANTS, spending
+from discreet.mechanisms.amun.spending import VARIANTS, spending, values_of
+from discreet.mechanisms.amun.starts import outside_stretch
 from discreet.mechanisms.audit_cases import (
     COLUMN,
     COMMON_VALUE,
@@ -25,9 +30,6 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import Selection
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Selecting, Sequential, Statement, Step
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 PAPER = (
     "G. Elkoumy, A. Pankova, M. Dumas: Mine Me but Don't Single Me Out: Differentially Private "
@@ -197,9 +199,6 @@ class Amun(Mechanism["EventLog"]):
 
     def check(self, log: EventLog) -> None:
         """Refuse before anything is spent: also a log without times or a column asked for."""
-        from discreet.log.instants import microseconds
-        from discreet.mechanisms.amun.columns import check_column
-
         super().check(log)
         microseconds(log)
         for name in self._columns:
@@ -209,11 +208,6 @@ class Amun(Mechanism["EventLog"]):
         """Warnings for the holder of the log."""
         if self.fidelity == "published":
             return ["this form is not differentially private: do not share its output as such"]
-        from discreet.log.instants import microseconds
-        from discreet.mechanisms.amun.columns import chance
-        from discreet.mechanisms.amun.spending import values_of
-        from discreet.mechanisms.amun.starts import outside_stretch
-
         found = super().advice(log)
         outside = outside_stretch(microseconds(log)[log.offsets[:-1]])
         if outside:
@@ -232,7 +226,6 @@ class Amun(Mechanism["EventLog"]):
         return found
 
     def _draw(self, log: EventLog, rng: Randomness) -> EventLog:
-        from discreet.log.errors import LogError
         from discreet.mechanisms.amun import published, strict
 
         if self.fidelity == "strict":

@@ -92,7 +92,7 @@ def alphabet_status(alphabet: tuple[str, ...] | str) -> tuple[Status, tuple[str,
     """The status that an otherwise proved guarantee has, and the condition to be named."""
     if isinstance(alphabet, str):
         return "conditional", (
-            "the set of activities, which was taken from the log itself and must be no secret",
+            "the set of activities, which was taken from the log itself and must not be a secret",
         )
     return "proved", (f"the list of {len(alphabet)} activities that was given",)
 

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor
-from typing import TYPE_CHECKING
 
 from discreet.distances.similarity import MOST_CASES, cases_in_place
 from discreet.log.errors import LogError
+from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 CHOICE = "choice of the candidate"
 

@@ -16,9 +16,9 @@ from discreet.privacy.randomness import Randomness
 Norm = Literal["l1", "l2"]
 
 GRID = 1024
-"""Contributions are whole multiples of 1/GRID; of 1 where the noise is beyond COARSE."""
+"""Contributions are whole multiples of 1/GRID; of 1 where the noise is beyond COARSE_DEVIATION."""
 
-COARSE = 1e5
+COARSE_DEVIATION = 1e5
 
 _DOWN = 1 - 2.0**-40
 
@@ -88,7 +88,7 @@ class Contributions:
         `noise` is that of sensitivity `bound` (l1) or squared sensitivity `bound` (l2). Sum and
         noise are whole multiples of 1/grid.
         """
-        grid = GRID if noise.deviation < COARSE else 1
+        grid = GRID if noise.deviation < COARSE_DEVIATION else 1
         steps = self.bounded(bound, norm, len(counts), grid)
         total = np.zeros(self.size, dtype=np.int64)
         np.add.at(total, self.key, steps * counts[self.owner])

@@ -10,7 +10,7 @@ from discreet.mechanisms.blocks.rules import Rules, eventually_follows, first_an
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Step, least_noise
 
-SURE = 10
+SURE_FACTOR = 10
 """Rules relate only activities that occur this many times as often as the threshold."""
 
 
@@ -36,12 +36,12 @@ def learned_rules(variants: Variants, max_distinct: int, counting: Step, rng: Ra
     least = noise.threshold(len(flat))
     follows = flat[: size * size].reshape(size, size)
     present = flat[size * size : size * size + size]
-    frequent = present >= SURE * least
+    frequent = present >= SURE_FACTOR * least
     sure = frequent[:, None] & frequent[None, :]
     never = (follows < least) & sure
     begins = flat[-size:]
     return Rules(
-        first=(begins >= least) | (begins.max() < SURE * least),
+        first=(begins >= least) | (begins.max() < SURE_FACTOR * least),
         never_follows=never,
         always_follows=(present[:, None] - follows < least) & sure & ~never,
         never_precedes=never.T,

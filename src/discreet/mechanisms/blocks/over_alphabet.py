@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from discreet.log.events import EventLog
 from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity, Mechanism
@@ -18,9 +19,6 @@ from discreet.mechanisms.blocks.alphabet import (
 )
 from discreet.mechanisms.parameters import below_one, parameter
 from discreet.releases import A_co
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace
 from discreet.privacy.transcript import note
 
-FIRM = 1.5
+FIRM_FACTOR = 1.5
 """A count this many times its threshold is taken to be real even if nothing below it is kept."""
 
 HARMLESS, HARMFUL, DROPPED = 0, 1, 2
@@ -159,7 +159,7 @@ def _grow(
     open_: Booleans | None = None,
 ) -> None:
     open_ = np.ones(len(chosen), dtype=np.bool_) if open_ is None else open_
-    tree.grow(chosen, counts, counts >= FIRM * least, open_)
+    tree.grow(chosen, counts, counts >= FIRM_FACTOR * least, open_)
     parent, symbol = np.divmod(chosen[tree.open], tree.symbols)
     semantics.follow(parent, symbol)
 

@@ -10,7 +10,7 @@ from discreet.arrays import Booleans, Floats, Integers, Ints
 from discreet.log.variants import Variants
 from discreet.models.prefixes import PrefixTree
 
-CANDIDATES = 200_000
+MOST_CANDIDATES = 200_000
 """At most this many candidates are considered on one level, whatever the log and the budget."""
 
 
@@ -57,7 +57,7 @@ class NoisyPrefixTree:
     @property
     def most_open(self) -> int:
         """How many open prefixes the next level may have, so that it stays within bounds."""
-        return max(1, CANDIDATES // self.symbols)
+        return max(1, MOST_CANDIDATES // self.symbols)
 
     def raw_counts(self) -> Integers:
         """How many cases follow each candidate. Raw: to be noised before anything is decided."""

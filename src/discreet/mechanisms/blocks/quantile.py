@@ -10,17 +10,17 @@ from discreet.arrays import Ints
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 
-LARGEST = 10_000
-FALLBACK = 20
+LARGEST_SIZE = 10_000
+FALLBACK_BOUND = 20
 """The bound where the noise leaves no case to be seen."""
 
 
 @cache
 def edges() -> tuple[int, ...]:
-    """Upper ends of the bins: every size up to 8, then four to each doubling, up to LARGEST."""
+    """Upper ends of the bins: every size up to 8, then four to each doubling."""
     found = list(range(1, 9))
-    while found[-1] < LARGEST:
-        found.append(min(LARGEST, found[-4] * 2))
+    while found[-1] < LARGEST_SIZE:
+        found.append(min(LARGEST_SIZE, found[-4] * 2))
     return tuple(found)
 
 
@@ -34,9 +34,9 @@ def private_bound(
     """
     ends = np.array(edges())
     counts = np.zeros(len(ends), dtype=np.int64)
-    np.add.at(counts, np.searchsorted(ends, np.minimum(sizes, LARGEST)), cases)
+    np.add.at(counts, np.searchsorted(ends, np.minimum(sizes, LARGEST_SIZE)), cases)
     noisy = noise.added(counts, rng)
     below = np.cumsum(noisy)
     if below[-1] <= 0:
-        return FALLBACK
+        return FALLBACK_BOUND
     return int(ends[np.argmax(below >= quantile * below[-1])])

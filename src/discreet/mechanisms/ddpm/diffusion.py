@@ -18,7 +18,7 @@ from discreet.privacy.randomness import Randomness
 
 STEPS = 300
 FIRST_BETA, LAST_BETA = 1e-4, 0.02
-AT_ONCE = 4096
+CASES_AT_ONCE = 4096
 """Cases that are generated together."""
 
 Apply = Callable[[str, Tensor], Tensor]
@@ -75,8 +75,8 @@ def generate(noise_in: NoiseIn, columns: int, cases: int, steps: int, rng: Rando
     With fewer than all steps the blur is undone in longer strides, evenly spaced.
     """
     found = [
-        _reverse(noise_in, (min(AT_ONCE, cases - begin), columns), steps, rng)
-        for begin in range(0, cases, AT_ONCE)
+        _reverse(noise_in, (min(CASES_AT_ONCE, cases - begin), columns), steps, rng)
+        for begin in range(0, cases, CASES_AT_ONCE)
     ]
     return torch.cat(found) if found else torch.zeros(0, columns)
 

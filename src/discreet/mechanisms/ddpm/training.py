@@ -32,7 +32,7 @@ MOST_DRAWS, MOST_ROWS = 16, 4096
 """How often each column is blurred per step, in strict training, and how many blurs that may be."""
 DRIFT, PUBLIC_DRIFT = 0.02, 0.3
 """How far all the noise may move a weight: the start made of noisy counts is worth keeping."""
-FASTEST = 100.0
+MOST_TOTAL_RATE = 100.0
 """Learning rates of all strict steps together are at most this."""
 
 
@@ -60,7 +60,7 @@ def trained(
         weights["last"][:, :-1] = 0
         weights["last"][:, -1] = (start / start.sum()).log()
         drift = DRIFT if mechanism.dictionary is None else PUBLIC_DRIFT
-        rate = calm_rate(plan, CLIP, expected, drift, FASTEST)
+        rate = calm_rate(plan, CLIP, expected, drift, MOST_TOTAL_RATE)
         optimiser: Optimiser = partial(torch.optim.SGD, lr=rate)
     else:
         optimiser = partial(torch.optim.Adam, lr=settings.learning_rate)

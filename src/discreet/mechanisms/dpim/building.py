@@ -1,8 +1,8 @@
 """Algorithms 3 to 5 of the paper: a tree from the selected pairs with their noisy counts.
 
 Where the paper's text and listings differ or are misprinted, this is what is done:
-- an activity's count sums all its pairs, also the one with END (else whatever ends a case would
-  always be optional, and Table I would not give Fig. 1);
+- an activity's count sums all its pairs, also the one with END (otherwise whatever ends a case
+  would always be optional, and Table I would not give Fig. 1);
 - where there is no cut, line 21 hands every activity to AppendTree as a part of its own: the
   leaves of the flower are looped and optional as all leaves are;
 - AppendTree continues with the next part after a recursion (line 17 returns too early);

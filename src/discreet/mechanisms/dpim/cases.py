@@ -22,7 +22,7 @@ from discreet.models.tree import Tree
 GRID = 10_000
 """Real-valued shares of a case are rounded down to multiples of 1/GRID before they are added."""
 
-REMEMBERED = 20_000
+MOST_REMEMBERED_SCORES = 20_000
 """Scores of trees that are kept at most."""
 
 Counts = npt.NDArray[np.int64]
@@ -127,7 +127,7 @@ class Cases:
     def _remembered(self, tree: Tree, what: object, score: Callable[[Replay], int]) -> int:
         """A score, computed once: the same trees come again in other rounds and releases."""
         if (tree, what) not in self._scores:
-            if len(self._scores) >= REMEMBERED:
+            if len(self._scores) >= MOST_REMEMBERED_SCORES:
                 self._scores.clear()
             self._scores[tree, what] = score(self.replay(tree))
         return self._scores[tree, what]
@@ -145,7 +145,7 @@ class Cases:
         The score of a case is weight·(fitness·known) + (1 − weight)·narrowness: `known` is the
         share of its events that the tree has, narrowness is 1 − ln(choices)/ln(activities), where
         `choices` is the mean number of activities that the tree allows along the case. It stands
-        for precision, which is no mean over cases.
+        for precision, which is not a mean over cases.
         """
         lengths = np.maximum(self.variants.lengths, 1)
         owner = np.repeat(np.arange(len(self.variants)), self.variants.lengths)

@@ -32,26 +32,26 @@ from discreet.privacy.steps import (
 DOWN = 1 - 2**-40
 """Covers the rounding of a few float operations to the safe side."""
 
-THRESHOLDS: tuple[float, ...] = (2.0, 3.0, 4.0, 6.0)
+THRESHOLD_DEVIATIONS: tuple[float, ...] = (2.0, 3.0, 4.0, 6.0)
 """Pairs below this many standard deviations of the noise are taken to be absent."""
 
-RARE: tuple[float, ...] = (0.0, 0.05, 0.15, 0.3)
+RARE_SHARES: tuple[float, ...] = (0.0, 0.05, 0.15, 0.3)
 """Pairs below such a share of the most frequent follower are left out."""
 
-LEFT_OUT: tuple[float, ...] = (0.0, 0.2, 0.5)
+LEFT_OUT_SHARES: tuple[float, ...] = (0.0, 0.2, 0.5)
 """How much more may be left out where there is no cut."""
 
-VISIBLE = 0.25
+VISIBLE_WEIGHT = 0.25
 """What a case adds at least to each of its pairs, unless it has very many of them."""
 
-CERTAIN = 16.0
+CERTAIN_DEVIATIONS = 16.0
 """Deviations that noise hardly ever reaches, for where such a threshold costs nothing."""
 
-EMPTY = 8
+EMPTY_DEVIATIONS = 8
 """Deviations beyond which cases without any activity of the alphabet are taken for real: noise
-alone would else make a whole tree optional."""
+alone would otherwise make a whole tree optional."""
 
-NODE = Fraction(1, 50)
+NODE_PENALTY = Fraction(1, 50)
 """What each node of a tree takes off its score, in units of the cases that the choice cannot tell
 apart (1/ε of that step): of equals the smaller wins."""
 
@@ -101,11 +101,11 @@ def candidates(
     """
     found: dict[Tree, None] = {flower(labels): None}
     done: set[bytes] = set()
-    empty = noisy[-1, -1] > EMPTY * deviation
-    thresholds, shares = THRESHOLDS, RARE
-    miners = [Miner(most=most) for most in LEFT_OUT]
-    if THRESHOLDS[-1] * deviation <= VISIBLE:
-        thresholds, shares = (min(CERTAIN, VISIBLE / deviation),), (0.0,)
+    empty = noisy[-1, -1] > EMPTY_DEVIATIONS * deviation
+    thresholds, shares = THRESHOLD_DEVIATIONS, RARE_SHARES
+    miners = [Miner(most=most) for most in LEFT_OUT_SHARES]
+    if THRESHOLD_DEVIATIONS[-1] * deviation <= VISIBLE_WEIGHT:
+        thresholds, shares = (min(CERTAIN_DEVIATIONS, VISIBLE_WEIGHT / deviation),), (0.0,)
         miners = [Miner(most=0.0, sure=sure) for sure in (True, False)]
     for threshold in thresholds:
         seen = np.where(noisy > threshold * deviation, noisy, 0)
@@ -144,7 +144,7 @@ def choose(
     counts = cases.bounded_pair_counts(max_pairs, 1 if noise.kind == "laplace" else 2)
     trees = candidates(cases.labels, noise.added(counts, rng) / GRID, noise.deviation / GRID)
     choosing = steps.find(CHOICE, Choosing)
-    node = int(GRID * NODE / Fraction(choosing.epsilon))
+    node = int(GRID * NODE_PENALTY / Fraction(choosing.epsilon))
     chosen = choosing.choose(
         [
             cases.quality_of(tree, fitness_weight) - node * sum(1 for _ in tree.nodes)

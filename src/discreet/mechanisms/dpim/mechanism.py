@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.reads import Reads
 from discreet.mechanisms.audit_cases import (
@@ -17,14 +18,9 @@ from discreet.mechanisms.audit_cases import (
     SWAP_OTHER_ORDER,
     AuditCase,
 )
-from discreet.mechanisms.base import Fidelity, Mechanism
-from discreet.mechanisms.blocks.alphabet import (
-    alphabet_parameter,
-    alphabet_status,
-    labels_of,
-    outside_advice,
-    required_alphabet,
-)
+from discreet.mechanisms.base import Fidelity
+from discreet.mechanisms.blocks.alphabet import alphabet_status, labels_of, required_alphabet
+from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
 from discreet.mechanisms.dpim.sampling import Sampler, round_steps
@@ -39,9 +35,6 @@ from discreet.models.document import TreeDocument
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import RandomStopping, Sequential, Statement, Step
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 PAPER = (
     "M. Schulze, Y. Zisgen, M. Kirschte, E. Mohammadi, A. Koschmider: Differentially Private "
@@ -75,7 +68,7 @@ MORE_LOOPS = Pair(
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPIM(Mechanism[TreeDocument]):
+class DPIM(OverAlphabet[TreeDocument]):
     """Release a process tree.
 
     Neighbours: one case replaced by another (swap), so the number of cases is public. Public
@@ -133,7 +126,6 @@ class DPIM(Mechanism[TreeDocument]):
         "strict only: one noisy graph and a private choice of the tree, or the paper's rejection "
         "sampler repaired",
     )
-    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
     min_fitness: float = parameter(
         0.9, "no tree is released if its noisy fitness is below this (paper: 0.95)", unit_interval
     )
@@ -178,8 +170,8 @@ class DPIM(Mechanism[TreeDocument]):
     )
 
     def _validate(self) -> None:
-        super()._validate()
         required_alphabet(self.alphabet)
+        super()._validate()
         total = self.share_pairs + self.share_structure + self.share_fitness
         if total > 1 + 1e-9:
             raise ParameterError(
@@ -250,7 +242,7 @@ class DPIM(Mechanism[TreeDocument]):
     def _statement(self, asked: Budget) -> Statement:
         if self.fidelity == "published":
             return self._published_statement(asked)
-        status, conditions = alphabet_status(self._labels)
+        status, conditions = alphabet_status(self.public_alphabet)
         reason = (
             "Each round spends half of epsilon; stopping at random after each rejected round makes "
             "the accepted one cost twice that, however many there were."
@@ -265,10 +257,6 @@ class DPIM(Mechanism[TreeDocument]):
     def _tree(self) -> Step:
         assert self.spending is not None
         return self.spending
-
-    @property
-    def _labels(self) -> tuple[str, ...] | str:
-        return required_alphabet(self.alphabet)
 
     @property
     def _public_number(self) -> tuple[str, ...]:
@@ -294,9 +282,9 @@ class DPIM(Mechanism[TreeDocument]):
         )
         if not (self.fewest_pairs and self.most_pairs):
             reason += "; the numbers of pairs to select are taken from the log"
-        if not isinstance(self._labels, str):
+        if not isinstance(self.public_alphabet, str):
             pairs, structure, fitness = self.shares
-            inner = 1.5 * pairs + len(self._labels) / 4 * structure + fitness
+            inner = 1.5 * pairs + len(self.public_alphabet) / 4 * structure + fitness
             least = (asked.epsilon - self.epsilon0) * inner + self.epsilon0
             reason += (
                 f". Even with a fitness that is a mean over cases, and public bounds, only "
@@ -306,7 +294,7 @@ class DPIM(Mechanism[TreeDocument]):
             reason + ".",
             status="refuted",
             neighbours="swap",
-            conditions=alphabet_status(self._labels)[1] + self._public_number,
+            conditions=alphabet_status(self.public_alphabet)[1] + self._public_number,
             claimed=asked,
         )
 
@@ -329,31 +317,21 @@ class DPIM(Mechanism[TreeDocument]):
         if not self.sampled:
             pair_noise(self._tree, self.max_pairs)
 
-    def advice(self, log: EventLog) -> list[str]:
-        """Also what lies outside the alphabet."""
-        return super().advice(log) + outside_advice(log.variants, self._labels)
-
     def _draw(self, log: EventLog, rng: Randomness) -> TreeDocument:
         return next(self._draw_many(log, 1, rng))
 
     def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[TreeDocument]:
-        cases = Cases(log.variants, labels_of(self._labels, log.variants))
+        cases = Cases(log.variants, labels_of(self.public_alphabet, log.variants))
         return (self._document(cases, rng) for _ in range(runs))
 
     def _document(self, cases: Cases, rng: Randomness) -> TreeDocument:
         if self.sampled:
             tree, fitness = self._sampler(cases).draw(cases, rng)
         else:
-            tree, excess = choose(
-                cases,
-                self._tree,
-                self.max_pairs,
-                self.fitness_weight,
-                self.min_fitness,
-                rng,
-            )
+            weights = self.max_pairs, self.fitness_weight, self.min_fitness
+            tree, excess = choose(cases, self._tree, *weights, rng)
             fitness = self.min_fitness + excess / max(cases.number, 1)
-        # With individuals the number of cases is no public input, and the mean would tell it.
+        # With individuals the number of cases is not public, and the mean would tell it.
         shown = None if tree is None or self.cases_per_individual else min(max(fitness, 0.0), 1.0)
         return TreeDocument(tree, shown)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import ParameterError, between, parameter
@@ -26,7 +27,6 @@ from discreet.privacy.steps import Renyi, SampledGaussian
 
 if TYPE_CHECKING:
     from discreet.dpsgd.sgd import PrivateSteps
-    from discreet.log.events import EventLog
 
 Kept = TypeVar("Kept")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.errors import LogError
+from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import FREQUENT, NO_CASE, UNIQUE_VARIANT, AuditCase
@@ -27,9 +28,6 @@ from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, Select
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan, fitted
 from discreet.privacy.steps import Selecting, Sequential, Statement, Step
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 PAPER = (
     "F. Wangelik, M. Rafiei, M. Pourbafrani, W. M. P. van der Aalst: Releasing Differentially "

@@ -21,8 +21,8 @@ MOST_SAMPLES, MOST_SAMPLED_EVENTS = 12_000, 120_000
 PHASES = 9
 """Phases of a case."""
 
-SLIPS = 0.3
-"""Weight of single slips among the candidates that a head makes."""
+SLIPS = 0.4
+"""Slips of released variants for each walk through their graph."""
 
 UNSEEN_STEPS = 1.0
 """Weight of all the steps out of an activity that no released variant takes, over the number of

@@ -53,11 +53,11 @@ class HeadTail(Mechanism[Variants]):
        sums over the variants of max(0, n − t) and of min(n, t).
     2. *Head.* Unless the probe says that it would cover too little (`prediction.py`): variants by
        partition selection with a reserve (`privacy/reserved.py`).
-    3. *Candidates.* Recombinations of the head; and samples of a model of the hidden cases, if
-       these stand out from its noise, or if there is no head. Learning takes the noisy number and
-       lengths of the cases, noisy counts of their activities, and noisy n-grams (`ngrams.py`) or
-       noisy gradients of a log-linear model (`loglinear.py`), which is better where longer
-       n-grams would drown in noise.
+    3. *Candidates.* Recombinations and slips of the head; and samples of a model of what is hidden,
+       if these cases stand out from its noise, or if there is no head. Learning takes the noisy
+       number and lengths of the cases, noisy counts of their activities, and noisy n-grams
+       (`ngrams.py`) or noisy gradients of a log-linear model (`loglinear.py`), which is better
+       where longer n-grams would drown in noise.
     4. *Support.* A few hundred central candidates by greedy k-median.
     5. *Nearest votes.* Every hidden case votes for the nearest element of head and support; the
        noisy votes are brought to nonnegative numbers of the right sum.

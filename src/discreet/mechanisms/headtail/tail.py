@@ -86,7 +86,7 @@ class Tail:
         walks = recombined(head, samples, generator, self.clear_model)
         if self.clear_model:
             return walks
-        return mixed(slipped(head, samples, generator), walks, SLIPS)
+        return joined(walks, slipped(head, round(SLIPS * samples), generator))[0]
 
     def _noise(self, step: str, sensitivity: int = 1) -> CountNoise:
         return noise_of(self.steps.named(f"{self.name}: {step}"), sensitivity)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from discreet.log.errors import LogError
+from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import FREQUENT, NEW_ACTIVITY, NO_CASE, AuditCase
 from discreet.mechanisms.blocks.alphabet import (
@@ -32,15 +33,12 @@ from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan, fitted
 from discreet.privacy.steps import Sequential, Statement, Step
 
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
-
 ACTIVITIES, SIZE = "activities", "number of cases"
 
 SHARES = {ACTIVITIES: 0.25, SIZE: 0.05, NETWORK: 0.7}
 """What each step takes of the budget, in proportion and about."""
 
-UNSEEN = 0.2
+UNSEEN_SHARE = 0.2
 """Part of delta for naming an activity that only one case has."""
 
 LEAST_DELTA = 1e-100
@@ -134,18 +132,18 @@ class Sequence(Generative):
         return dict(zip(wanted, plans, strict=True))
 
     def _training_share(self, budget: Budget) -> Budget:
-        return budget if self.alphabet is not None else budget.share(1, 1 - UNSEEN)
+        return budget if self.alphabet is not None else budget.share(1, 1 - UNSEEN_SHARE)
 
     @property
     def finding(self) -> Finding:
         """How activities are found."""
-        chance = self.case_budget.share(0, UNSEEN).delta
+        chance = self.case_budget.share(0, UNSEEN_SHARE).delta
         return Finding(self.noisy_step(ACTIVITIES), chance, MOST_LABELS)
 
     def _spending(self, budget: Budget) -> Step:
         if self.alphabet is not None:
             return Sequential("release", (self._training(f"{SIZE} and training", budget),))
-        naming = budget.share(0, UNSEEN).delta
+        naming = budget.share(0, UNSEEN_SHARE).delta
         return Sequential(
             "release", (self._training(f"{ACTIVITIES}, {SIZE} and training", budget, naming),)
         )

@@ -19,12 +19,12 @@ from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
 
-LEARNING_RATE, FOR_STEPS = 0.1, 60
+LEARNING_RATE, FULL_RATE_STEPS = 0.1, 60
 """Adam's rate, and up to how many steps; beyond it falls, so that noise moves no weight farther."""
 LEAST_CLIP, MOST_CLIP = 3.0, 30.0
-SHORTEST = 8
+SHORTEST_ROW = 8
 """Cases are laid out in rows for this length, or for twice, four times, … as much."""
-ENTRIES = 1 << 11
+BLOCK_ENTRIES = 1 << 11
 """Symbols that are processed together, about: rows times their length."""
 
 
@@ -40,13 +40,15 @@ class Cases:
         self.counts = log.counts.astype(np.int64)
         self._codes = torch.from_numpy(log.codes.astype(np.int64))
         self._offsets = torch.from_numpy(log.offsets)
-        self._row = 2 ** np.ceil(np.log2(np.maximum(log.lengths, SHORTEST))).astype(np.int64) + 1
+        self._row = (
+            2 ** np.ceil(np.log2(np.maximum(log.lengths, SHORTEST_ROW))).astype(np.int64) + 1
+        )
 
     def blocks(self, chosen: Integers) -> Iterator[tuple[Tensor, Integers]]:
         """The chosen cases as rows, and which they are; rows that are nobody's are left blank."""
         for length in np.unique(self._row[chosen]).tolist():
             same = chosen[self._row[chosen] == length]
-            height = max(1, ENTRIES // length)
+            height = max(1, BLOCK_ENTRIES // length)
             for begin in range(0, len(same), height):
                 block = same[begin : begin + height]
                 yield self._rows(torch.from_numpy(block), height, length), block
@@ -76,7 +78,7 @@ def trained(seen: Variants, spending: SampledGaussian, session: Session) -> Stat
         optimiser=lambda tensors: torch.optim.Adam(tensors, lr=LEARNING_RATE),
         rng=rng,
     )
-    steps.set_rate(LEARNING_RATE * min(1.0, math.sqrt(FOR_STEPS / plan.steps)))
+    steps.set_rate(LEARNING_RATE * min(1.0, math.sqrt(FULL_RATE_STEPS / plan.steps)))
     average = {name: weight.clone() for name, weight in weights.items()}
     if saved is not None:
         steps.restore(saved.tensors)

@@ -40,8 +40,8 @@ class TraVaG(OverDictionary):
     published: refuted. The decoder's noisy steps assume that a case moves the sum of gradients by
     the clip at most. But the decoder's inputs come from an encoder trained on the same cases
     without noise, so that one case moves the gradients of all: by 17 times the clip in a batch of
-    64 and 143 times in one of 512, measured. No finite bound is known. The columns are the log's
-    own variants besides.
+    64 and 143 times in one of 512, measured. No finite bound is known. Besides, the columns are the
+    log's own variants.
     """
 
     name: ClassVar[str] = "travag"

@@ -17,12 +17,12 @@ from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.travag.sizes import LATENT
 from discreet.privacy.randomness import Randomness
 
-AT_ONCE = 8192
+CASES_AT_ONCE = 8192
 """Cases that are generated together."""
-LEAK = 0.3
+LEAK_SLOPE = 0.3
 
 Apply = Callable[[str, Tensor], Tensor]
-"""A linear map by its name: `Recorder` while training, `plain` else."""
+"""A linear map by its name: `Recorder` while training, otherwise `plain`."""
 
 
 def encode(apply: Apply, cases: Tensor) -> Tensor:
@@ -44,8 +44,8 @@ def generate(apply: Apply, noise: Tensor) -> Tensor:
 
 def discriminate(apply: Apply, cases: Tensor) -> Tensor:
     """A number for each case, higher for real ones."""
-    hidden = torch.nn.functional.leaky_relu(apply("first", cases), LEAK)
-    hidden = torch.nn.functional.leaky_relu(apply("second", hidden), LEAK)
+    hidden = torch.nn.functional.leaky_relu(apply("first", cases), LEAK_SLOPE)
+    hidden = torch.nn.functional.leaky_relu(apply("second", hidden), LEAK_SLOPE)
     return apply("last", hidden)[..., 0]
 
 
@@ -63,8 +63,8 @@ def columns_of(
     shown = len(columns.variants)
     found = [np.zeros(0, dtype=np.int64)]
     with torch.no_grad():
-        for begin in range(0, cases, AT_ONCE):
-            noise = normals((min(AT_ONCE, cases - begin), LATENT), rng)
+        for begin in range(0, cases, CASES_AT_ONCE):
+            noise = normals((min(CASES_AT_ONCE, cases - begin), LATENT), rng)
             odds = decode(decoder, generate(generator, noise))[:, :shown]
             if strict:
                 reached = odds.double().softmax(1).cumsum(1)

@@ -44,18 +44,18 @@ from discreet.privacy.randomness import Randomness
 CLIP = 1.0
 DRIFT, PUBLIC_DRIFT = 0.05, 0.3
 """How far all the noise may move a weight of the discriminator."""
-FASTEST = 10.0
+MOST_TOTAL_RATE = 10.0
 """Learning rates of the discriminator's steps together are at most this."""
 WEIGHT_BOUND = 1.0
 """Of the discriminator, which keeps it Lipschitz."""
-FORGOTTEN = 0.3
+FORGOTTEN_SHARE = 0.3
 """Share of its last weights that the discriminator loses at each step, so that it looks at what
 is wrong now; without it the two chase each other in circles."""
 RATE, PUBLIC_RATE = 0.03, 3.0
 """The generator's: a start made of noisy counts is worth keeping, an even one is not."""
-GENERATED = 512
+GENERATED_CASES = 512
 """Cases on which the generator's side of the game is computed."""
-COMPRESSING, STARTING = 100, 30
+COMPRESSING_STEPS, STARTING_STEPS = 100, 30
 """Steps of the autoencoder and of the generator's start; they read no case."""
 
 
@@ -86,7 +86,7 @@ class Game:
         expected = facts["trained_on"] * float(plan.sampling_rate)
         known = mechanism.dictionary is None
         drift, self.speed = (DRIFT, RATE) if known else (PUBLIC_DRIFT, PUBLIC_RATE)
-        rate = calm_rate(plan, CLIP, expected, drift, FASTEST)
+        rate = calm_rate(plan, CLIP, expected, drift, MOST_TOTAL_RATE)
         sizes = {"generator": generator_sizes(), "decoder": decoder_sizes(len(counts))}
         self.generator = Steps(
             fresh_weights(joined(sizes), rng), partial(torch.optim.SGD, lr=self.speed)
@@ -128,7 +128,7 @@ class Game:
         decoder = under("decoder", self.generator.weights)
         both = [weight.requires_grad_() for weight in (*encoder.values(), *decoder.values())]
         adam = torch.optim.Adam(both, lr=0.005)
-        for _ in range(COMPRESSING):
+        for _ in range(COMPRESSING_STEPS):
             adam.zero_grad()
             odds = decode(partial(plain, decoder), encode(partial(plain, encoder), columns))
             torch.autograd.backward(
@@ -140,7 +140,7 @@ class Game:
         wanted = start / start.sum()
         bias = decoder["last"][:, -1]
         with torch.no_grad():
-            for _ in range(STARTING):
+            for _ in range(STARTING_STEPS):
                 bias += (wanted.log() - self.chances(self.generator.weights).log()).to(bias.dtype)
         for name, weight in self.generator.weights.items():
             self.average[name].copy_(weight)
@@ -150,7 +150,7 @@ class Game:
 
         All their weights follow the gradient of the mean score of what they generate. Of the
         decoder's last constants, the columns' odds, it is taken by each column's own measure
-        (a natural gradient): else rare columns would hardly move.
+        (a natural gradient): otherwise rare columns would hardly move.
         """
         leaves = self.generator.leaves()
         score = self.chances(leaves) @ scores.double()
@@ -161,7 +161,7 @@ class Game:
 
     def chances(self, weights: Weights) -> Tensor:
         """How often each column is generated."""
-        noise = normals((GENERATED, LATENT), self.rng)
+        noise = normals((GENERATED_CASES, LATENT), self.rng)
         latent = generate(partial(plain, under("generator", weights)), noise)
         return decode(partial(plain, under("decoder", weights)), latent).double().softmax(1).mean(0)
 
@@ -180,7 +180,7 @@ class Game:
         last.clamp_(-WEIGHT_BOUND, WEIGHT_BOUND)
         with torch.no_grad():
             fresh = discriminate(partial(plain, self.discriminator.weights), self.columns)
-        last *= 1 - FORGOTTEN
+        last *= 1 - FORGOTTEN_SHARE
         self.imitate(fresh)
         self.discriminator.average_later(self.generator.weights, self.average)
         scores = fresh.double()

@@ -6,16 +6,24 @@ English or German, as the environment variable DISCREET_LANGUAGE says (en, de).
 from __future__ import annotations
 
 import math
+import tomllib
+from functools import cache
+from importlib.resources import files
 
+from discreet.language import Language
 from discreet.language import language as spoken
-from discreet.privacy.words.english import ENGLISH
-from discreet.privacy.words.german import GERMAN
 from discreet.privacy.words.sentences import Vocabulary
 
 
 def vocabulary(language: str | None = None) -> Vocabulary:
     """What is said in that language, or in the one that the environment names."""
-    return {"en": ENGLISH, "de": GERMAN}[spoken(language)]
+    return _read(spoken(language))
+
+
+@cache
+def _read(language: Language) -> Vocabulary:
+    text = files("discreet.privacy.words").joinpath(f"{language}.toml").read_text(encoding="utf-8")
+    return Vocabulary(**tomllib.loads(text))
 
 
 def certainty(epsilon: float) -> str:

@@ -13,9 +13,9 @@ class Vocabulary:
 
     one: dict[str, str]
     """By unit: the noun in singular."""
-    change: dict[tuple[str, str], str]
+    change: dict[str, dict[str, str]]
     """By neighbours and unit: what the change is that one must not notice."""
-    doubt: dict[tuple[str, str], str]
+    doubt: dict[str, dict[str, str]]
     """By neighbours and unit: what somebody may be undecided about."""
     seeded: str
     unbounded: str
