@@ -48,8 +48,9 @@ def release(
         typer.Option(
             "--output",
             "-o",
-            help="Where to write: .xes, .csv (both also .gz), .parquet; a graph or tree also as "
-            ".json, .svg, .mmd (graph: .dot; tree: .ptml, .bpmn).",
+            help="Where to write: .xes, .csv (both also .gz), .parquet; .variants.parquet for a "
+            "table of variants and counts; a graph or tree also as .json, .svg, .mmd (graph: .dot; "
+            "tree: .ptml, .bpmn).",
         ),
     ],
     mechanism: Annotated[
@@ -106,7 +107,7 @@ def release(
     if dry_run:
         _rehearse(chosen, booking, output, as_json)
         return
-    events = read(log, values)
+    events = read(log, values, further=chosen.reads == "events")
     with stage("looking whether the log is known"):
         booking.recognise(events)
     released, certificate = _drawn(chosen, booking, events, output, insecure_seed)
