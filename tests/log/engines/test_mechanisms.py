@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import discreet
-from discreet.ledger.ledger import Ledger
 from discreet.ledger.fingerprint import fingerprint
+from discreet.ledger.ledger import Ledger
 from discreet.log.engines.lazy import EngineLog
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
