@@ -5,7 +5,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --co
 DEMO := demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench postgres chromium clean
+.PHONY: help demo test lint format bench bench-scale postgres chromium java clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -28,7 +28,7 @@ demo: $(VENV)/.installed ## Install, make a sample log, release it, show the gua
 	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --force --mechanism travas --epsilon 1 --delta 1e-6
 	$(BIN)/discreet certificate $(DEMO)/shared.xes
 
-test: $(VENV)/.developing lint postgres chromium ## Install what tests need, check the code, run all tests
+test: $(VENV)/.developing lint postgres chromium java ## Install what tests need, check the code, run all tests
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/.developing ## Check style (ruff), types (mypy, strict) and layers (import-linter)
@@ -44,6 +44,9 @@ format: $(VENV)/.developing ## Put the code into the project's style
 bench: $(VENV)/.developing postgres ## Compare speed and memory with peers, as ratios in one run
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+bench-scale: $(VENV)/.developing ## Measure engines on 5 and 50 million events (an hour, 10 GB of disk)
+	$(BIN)/python bench/scale.py 5 50
+
 postgres: # its tests are skipped where it cannot be had
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 	 { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
@@ -55,6 +58,12 @@ chromium: # likewise
 	 { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
 	   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } || \
 	 echo "Chromium is not installed: the web app's browser tests will be skipped"
+
+java: # for Spark, whose tests are skipped where it cannot be had
+	@command -v java >/dev/null || \
+	 { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+	   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq openjdk-17-jre-headless >/dev/null; } || \
+	 echo "Java is not installed: the tests of Spark will be skipped"
 
 clean: ## Remove the environment and everything made
 	rm -rf $(VENV) $(DEMO) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

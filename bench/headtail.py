@@ -4,6 +4,7 @@
     python bench/headtail.py million              # a million distinct variants
     python bench/headtail.py large 3              # hospital, 100,000 and 500,000 cases
     python bench/headtail.py worst 50 Sepsis      # the worst of so many releases of a log
+    python bench/headtail.py alphabets 10 0.1 Helpdesk  # without a public alphabet and with one
     python bench/headtail.py show FOLDER          # the table of a run of the plan ours/headtail
     python bench/headtail.py models FOLDER        # the F-scores of a run of ours/headtail-models
     python bench/headtail.py elsewhere 5          # logs that no constant was chosen on
@@ -101,9 +102,9 @@ class Counted:
     variants: Variants
 
 
-def drawn(log: Counted, releases: int) -> list[float]:
-    """The similarities of so many releases at ε = 1, δ = 1e-6."""
-    chosen, rng = HeadTail(), Randomness.system()
+def drawn(log: Counted, releases: int, **parameters: Any) -> list[float]:
+    """The similarities of so many releases, at ε = 1, δ = 1e-6 if nothing else is given."""
+    chosen, rng = HeadTail(**parameters), Randomness.system()
     found = (chosen._draw(log, rng) for _ in range(releases))  # type: ignore[arg-type]
     return [relative_log_similarity(log.variants, release) for release in found]
 
@@ -120,6 +121,16 @@ def worst(releases: int, name: str) -> None:
     found = drawn(Counted(read_log(FOLDER / f"{name}.xes.gz").variants), releases)
     below = np.mean(found) - min(found)
     print(f"{name}: mean {np.mean(found):.3f}, worst {min(found):.3f}, {below:.3f} below")
+
+
+def alphabets(releases: int, epsilon: float, name: str) -> None:
+    """Without a public alphabet and with the log's own, which must not be worse."""
+    log = Counted(read_log(FOLDER / f"{name}.xes.gz").variants)
+    for alphabet in (None, log.variants.activities):
+        found = drawn(log, releases, epsilon=epsilon, alphabet=alphabet)
+        error = np.std(found) / np.sqrt(releases)
+        kind = "none" if alphabet is None else "public"
+        print(f"{name}, ε = {epsilon:g}, alphabet {kind}: {np.mean(found):.3f} ± {error:.3f}")
 
 
 def peak() -> int:
@@ -297,6 +308,9 @@ def main(command: str = "growth", *rest: str) -> None:
         million()
     elif command == "large":
         large(int(rest[0]))
+    elif command == "alphabets":
+        for name in rest[2:]:
+            alphabets(int(rest[0]), float(rest[1]), name)
     elif command == "worst":
         for name in rest[1:]:
             worst(int(rest[0]), name)

@@ -19,6 +19,7 @@ from discreet.log.events import Classifier, EventLog
 from discreet.log.expand import expand
 from discreet.log.files import LOG_SUFFIXES, atomic_write
 from discreet.log.layout import laid_out
+from discreet.log.variant_tables import is_variant_table, variants_digest, write_variants
 from discreet.log.variants import Variants
 from discreet.log.writing import write_log
 from discreet.privacy.guarantee import Guarantee
@@ -185,7 +186,9 @@ class Release(Generic[A_co]):
     def write(self, path: str | Path) -> Certificate:
         """Write the artefact, chosen by suffix, and `<name>.certificate.json` beside it.
 
-        Both files appear complete or not at all.
+        Variants become a log of cases; or, where the name ends in .variants.parquet, a table of
+        variants and their counts, which is as small as it can be. Both files appear complete or
+        not at all.
         """
         path = Path(path)
         if isinstance(self.artefact, Document):
@@ -195,6 +198,11 @@ class Release(Generic[A_co]):
             with atomic_write(certificate_path(path)) as beside, atomic_write(path) as stream:
                 beside.write(certificate.to_file())
                 stream.write(content)
+        elif is_variant_table(path):
+            certificate = self.certificate(variants_digest(self._only_variants()))
+            with atomic_write(certificate_path(path)) as beside:
+                beside.write(certificate.to_file())
+                write_variants(self._only_variants(), path, attributes=certificate.log_attributes())
         else:
             log = self.log()
             certificate = self.certificate(content_digest(log))
@@ -202,6 +210,15 @@ class Release(Generic[A_co]):
                 beside.write(certificate.to_file())
                 write_log(log, path, attributes=certificate.log_attributes())
         return certificate
+
+    def _only_variants(self) -> Variants:
+        artefact: Any = self.artefact
+        if not isinstance(artefact, Variants):
+            raise LogError(
+                "only variants make a table of variants, and this release says more; give the "
+                "file a name that ends in .parquet or .xes"
+            )
+        return artefact.trimmed()
 
 
 def _sha256(content: bytes) -> str:

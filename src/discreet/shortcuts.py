@@ -71,5 +71,6 @@ def release(
         chosen.target.refuse_if_too_weak()
     booking = booking_for(source, purpose=purpose, bypass=no_ledger)
     booking.check(chosen, seeded=insecure_seed is not None)
+    reading.setdefault("further", chosen.reads == "events")
     events = log if isinstance(log, EventLog) else read_log(log, **reading)
     return booking.release(chosen, events, insecure_seed)

@@ -17,6 +17,7 @@ from discreet.log.digest import content_digest
 from discreet.log.errors import LogError
 from discreet.log.files import LOG_SUFFIXES
 from discreet.log.reading import read_log
+from discreet.log.variant_tables import is_variant_table, read_variants, variants_digest
 from discreet.mechanisms.certified import follows_from_parameters
 
 
@@ -66,10 +67,14 @@ def _inside(path: Path) -> tuple[Certificate | None, str]:
         return model_certificate(path)
     if not path.name.lower().endswith(LOG_SUFFIXES):
         return None, _digest(path)
-    log = read_log(path, allow_empty=True, **reading_of(path))
-    text = log.attributes.get("dp:certificate")
-    inside = Certificate.from_json(text) if isinstance(text, str) else None
-    return inside, content_digest(log)
+    if is_variant_table(path):
+        variants, attributes = read_variants(path)
+        digest = variants_digest(variants)
+    else:
+        log = read_log(path, allow_empty=True, **reading_of(path))
+        attributes, digest = log.attributes, content_digest(log)
+    text = attributes.get("dp:certificate")
+    return (Certificate.from_json(text) if isinstance(text, str) else None), digest
 
 
 def _digest(path: Path) -> str:

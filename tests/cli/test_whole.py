@@ -70,3 +70,11 @@ def test_before_and_after_as_a_page(folder: Path) -> None:
     again = run(folder, "evaluate", "log.csv", "timed.csv", "-m", "times", "-o", "page.html")
     assert again.returncode == 2
     assert "--force" in again.stderr
+
+
+def test_a_rehearsal_says_from_how_many_cases_on_values_are_named(folder: Path) -> None:
+    done = run(
+        folder, "release", "log.csv", "-o", "never.csv", "--attributes", "org:resource", "--dry-run"
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "values of org:resource in fewer than about" in " ".join(done.stdout.split())

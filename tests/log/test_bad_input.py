@@ -24,7 +24,7 @@ def refused(path: Path, data: str | bytes, *words: str, **options: object) -> st
     messages = set()
     for engine in engines:
         with pytest.raises(LogError) as caught:
-            read_log(path, engine=engine, **options)  # type: ignore[arg-type]
+            read_log(path, xes_reader=engine, **options)  # type: ignore[arg-type]
         messages.add(str(caught.value))
     (message,) = messages
     for word in (path.name, *words):
@@ -228,6 +228,7 @@ def test_permission_however_it_arises(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ("order", "random"),
         ("engine", "warp"),
+        ("xes_reader", "warp"),
         ("duplicates", "ignore"),
         ("classifier", "label"),
         ("timezone", "Europe/Amsterdm"),

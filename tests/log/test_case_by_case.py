@@ -248,7 +248,7 @@ def test_xes(data: st.DataObject) -> None:
         return lambda path: save(path, document(*parts))
 
     results = [
-        outcome(written(parts), ".xes", {**options, "engine": engine})
+        outcome(written(parts), ".xes", {**options, "xes_reader": engine})
         for parts in (traces, [extra], both)
     ]
     hold(*results)

@@ -154,7 +154,7 @@ def test_incomplete_traces(tmp_path: Path, engine: Any) -> None:
     path.write_text(
         document(trace(None, event()), trace("1", event()), trace("2", event(stamp=None), event()))
     )
-    log = read_log(path, drop_incomplete=True, engine=engine)
+    log = read_log(path, drop_incomplete=True, xes_reader=engine)
     assert (log.case_ids, log.left_out) == (["1"], LeftOut(1, 3))
 
 

@@ -85,7 +85,7 @@ def fuzz(name: str, data: bytes, examples: int, *, packed: bool = False) -> None
             found = outcome(path)
             if ".xes" not in name:
                 return
-            strict = outcome(path, engine="strict")
+            strict = outcome(path, xes_reader="strict")
             if isinstance(found, str) or isinstance(strict, str):
                 assert found == strict
             else:

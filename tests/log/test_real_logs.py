@@ -53,7 +53,7 @@ def test_every_real_log_is_plain(small_real_log: Located) -> None:
 
 def test_readers_agree(small_real_log: Located) -> None:
     _, path = small_real_log
-    fast, strict = read_once(path), read_log(path, engine="strict")
+    fast, strict = read_once(path), read_log(path, xes_reader="strict")
     assert_frame_equal(fast.table, strict.table)
     assert fast.attributes == strict.attributes
 

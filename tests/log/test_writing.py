@@ -108,7 +108,7 @@ def test_attributes_of_the_log(tmp_path: Path, engine: Any) -> None:
     for suffix in (".xes", ".xes.gz", ".parquet"):
         path = tmp_path / f"log{suffix}"
         write_log(log_of(["a"]), path, attributes=CERTIFICATE)
-        assert read_log(path, engine=engine).attributes == CERTIFICATE
+        assert read_log(path, xes_reader=engine).attributes == CERTIFICATE
     write_log(read_log(path), path)
     assert read_log(path).attributes == {}
 

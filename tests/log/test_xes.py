@@ -33,7 +33,7 @@ def read(folder: Path, text: str | bytes, **options: Any) -> EventLog:
     path = folder / "test.xes"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     fast = read_log(path, **options)
-    strict = read_log(path, **options, engine="strict")
+    strict = read_log(path, **options, xes_reader="strict")
     assert_frame_equal(fast.table, strict.table)
     assert fast.attributes == strict.attributes
     return fast

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from discreet.log.columns import WORDS
-from discreet.log.events import TIME, EventLog
+from discreet.log.events import EventLog
 from discreet.log.texts import xes_type
 
 
 def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
     """The exact figures of a log, for its holder."""
     variants = log.variants
-    lengths = np.diff(log.offsets)
+    lengths = np.repeat(variants.lengths, variants.counts)
     top = np.argsort(-variants.counts, kind="stable")[:frequent]
-    times = log.frame[TIME] if log.has_times else None
-    people = np.bincount(log.individual_of_case) if log.individual else None
+    period = log.period()
+    people = log.cases_of_individuals() if log.individual else None
     return {
         "cases": log.cases,
         "events": log.events,
@@ -29,8 +30,8 @@ def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
             "median": float(np.median(lengths)),
             "max": int(lengths.max()),
         },
-        "first": None if times is None else str(times.min()),
-        "last": None if times is None else str(times.max()),
+        "first": None if period is None else _moment(period[0]),
+        "last": None if period is None else _moment(period[1]),
         "columns": _columns(log),
         "individuals": None if people is None else len(people),
         "most_cases_per_individual": None if people is None else int(people.max()),
@@ -40,11 +41,15 @@ def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
     }
 
 
+def _moment(microseconds: int) -> str:
+    return str(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds))
+
+
 def _columns(log: EventLog) -> list[dict[str, str | None]]:
     """What each column is called in the file, what it was taken as, and the type it has."""
     words = {"string": "text", "int": "integer", "float": "number"}
     found: list[dict[str, str | None]] = []
-    for values in log.table:
+    for values in log.schema():
         roles = [WORDS[values.name]] if values.name in WORDS else []
         roles += ["individual"] if values.name == log.individual else []
         kind = xes_type(values)

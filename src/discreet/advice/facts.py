@@ -65,7 +65,7 @@ def people_of(log: EventLog) -> People | None:
     """Cases per person and what each bound keeps; None where the log names nobody."""
     if log.individual is None:
         return None
-    owned = np.bincount(log.individual_of_case)
+    owned = log.cases_of_individuals()
     bounds = []
     for bound in BOUNDS:
         kept = float(np.minimum(owned, bound).sum() / owned.sum())

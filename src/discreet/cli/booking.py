@@ -24,10 +24,18 @@ def booking_of(
 ) -> Booking:
     """How the options of `BOOKING` pay for what is to be written to `output`."""
     from discreet.ledger.booking import booking_for
+    from discreet.log.errors import LogError
+    from discreet.log.listing import inputs_of
+    from discreet.log.variant_tables import is_variant_table
     from discreet.releases import check_target, check_unused
 
     check_target(output, suffixes)
-    check_unused(output, log, force=bool(values.get("force")))
+    if is_variant_table(output) and chosen.returns != "variants":
+        raise LogError(
+            f"{chosen.name} releases a {chosen.returns}, of which {output.name} would keep the "
+            "variants only; use a name that does not end in .variants.parquet"
+        )
+    check_unused(output, *inputs_of(log, output), force=bool(values.get("force")))
     if not values.get("allow_weak"):
         chosen.target.refuse_if_too_weak()
     return booking_for(

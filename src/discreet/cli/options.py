@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -35,7 +36,7 @@ LogPath = Annotated[
     typer.Argument(
         metavar="LOG",
         help="The event log: .xes, .csv, .tsv, .txt (all also .gz), .parquet, .xlsx; - for "
-        "standard input.",
+        "standard input; a folder or pattern of Parquet files; a database (see --query).",
     ),
 ]
 Force = Annotated[
@@ -101,6 +102,13 @@ READING = {
     "order": "time, or file to keep the order of the file and leave times out",
     "duplicates": "XES traces of one name: error, or merge to read them as one case",
     "drop_incomplete": "leave out cases that lack a required value",
+    "tie_break": "columns that order the events of a case at the same time, before their position "
+    "in the file does",
+    "query": "table or query of a database: a .duckdb file, or an address such as "
+    "postgresql://host/name",
+    "engine": "where events are sorted and counted: memory, duckdb or spark; auto takes memory "
+    "while the files fit into it",
+    "memory": "how much memory may be used, as in 4GB; default: half of the machine's",
 }
 READING_TYPES = {"drop_incomplete": bool, "mapping": Path}
 
@@ -276,20 +284,37 @@ def reading_options(values: dict[str, Any]) -> dict[str, Any]:
     return given if mapping is None else {**load_mapping(mapping), **given}
 
 
-def read(path: Path, values: dict[str, Any]) -> EventLog:
-    """Read the log as the options say."""
+def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLog:
+    """Read the log as the options say; without further columns if nobody asks for them."""
     from discreet.cli.console import err, stage
+    from discreet.log.engines.choosing import choose_engine
+    from discreet.log.listing import files_of
     from discreet.log.reading import read_log
 
     options = reading_options(values)
+    given = _address(path)
+    if given is path:
+        choice = choose_engine(files_of(path), options.get("engine", "auto"), options.get("memory"))
+        options["engine"] = choice.engine
+        if choice.reason:
+            err.print(f"Reading with the engine {choice.engine}: {choice.reason}.", markup=False)
     with stage(f"reading {path.name}"):
-        log = read_log("-" if str(path) == "-" else path, **options)
+        log = read_log(given, further=further, **options)
     if log.left_out.events:
         err.print(
             "[bold yellow]For you, not for publication:[/bold yellow] left out since values are "
             f"missing: cases: {log.left_out.cases:,}, events: {log.left_out.events:,}"
         )
     return log
+
+
+def _address(path: Path) -> str | Path:
+    """The log as `read_log` takes it: standard input, the address of a database, or the path."""
+    text = str(path)
+    if text == "-":
+        return text
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+]+):/+", text)  # a path keeps one slash only
+    return f"{scheme[1]}://{text[scheme.end() :]}" if scheme else path
 
 
 def more_time(seconds: float) -> str:

@@ -48,8 +48,9 @@ def release(
         typer.Option(
             "--output",
             "-o",
-            help="Where to write: .xes, .csv (both also .gz), .parquet; a graph or tree also as "
-            ".json, .svg, .mmd (graph: .dot; tree: .ptml, .bpmn).",
+            help="Where to write: .xes, .csv (both also .gz), .parquet; .variants.parquet for a "
+            "table of variants and counts; a graph or tree also as .json, .svg, .mmd (graph: .dot; "
+            "tree: .ptml, .bpmn).",
         ),
     ],
     mechanism: Annotated[
@@ -106,7 +107,7 @@ def release(
     if dry_run:
         _rehearse(chosen, booking, output, as_json)
         return
-    events = read(log, values)
+    events = read(log, values, further=chosen.reads == "events")
     with stage("looking whether the log is known"):
         booking.recognise(events)
     released, certificate = _drawn(chosen, booking, events, output, insecure_seed)
@@ -179,6 +180,8 @@ def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) 
     out.print(f"{chosen.name} would promise {promise.holds or 'nothing'} ({promise.level()}):")
     out.print(Text(promise.explain()))
     show_steps(promise)
+    for note in chosen._notes():
+        out.print(Text(f"Note: {note}"))
     out.print(Text(f"Budget: {booking.outlook()}"))
     out.print(f"Would write: {files[0]}\n             {files[1]}", markup=False)
     err.print("Nothing was read, spent or written.")

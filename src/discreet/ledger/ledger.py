@@ -17,6 +17,7 @@ from discreet.ledger.key import key_check, make_key, read_key
 from discreet.ledger.location import Location, locate
 from discreet.ledger.runs import Paid, PaidRun, fresh_token
 from discreet.ledger.storage import Storage
+from discreet.log.errors import LogError
 from discreet.privacy.filters import FilterName
 from discreet.privacy.guarantee import Budget, Guarantee, Neighbours, Unit
 
@@ -210,6 +211,12 @@ class Ledger:
 
         Only a help: budgets never depend on it.
         """
+        try:
+            return self._recognise(log, source)
+        except LogError as error:
+            return [f"whether this log is known under another name was not looked up: {error}"]
+
+    def _recognise(self, log: EventLog, source: str) -> list[str]:
         from discreet.ledger.fingerprint import fingerprint
 
         key = read_key(self.location.key)

@@ -15,6 +15,7 @@ from discreet import notebook
 from discreet.arrays import Ints
 from discreet.log.errors import LogError
 from discreet.log.frames import as_pandas
+from discreet.log.reads import Reads
 from discreet.log.variants import Variants, spans
 
 CASE = "case:concept:name"
@@ -62,28 +63,24 @@ class EventLog:
         classifier: Classifier = "activity",
         individual: str | None = None,
         attributes: dict[str, object] | None = None,
+        tie_break: Sequence[str] = (),
     ) -> EventLog:
         """Index a table that has the columns case:concept:name, concept:name, time:timestamp.
 
-        The timestamp column may be absent; then the file's order stands. Required values must
-        be present: reading (`discreet.read_log`) checks them and names the row that is not.
+        The timestamp column may be absent; then the file's order stands. Events of one case and
+        one time are in the order of the columns `tie_break`, then in that of the file. Required
+        values must be present: reading (`discreet.read_log`) checks them and names the row that
+        is not.
         """
-        labels = table[ACTIVITY].cast(pl.String)
-        if classifier == "activity+lifecycle":
-            if LIFECYCLE not in table.columns:
-                raise LogError(
-                    f"the classifier activity+lifecycle needs the column {LIFECYCLE!r}, "
-                    "which this log does not have; use the classifier activity"
-                )
-            labels = labels + "+" + table[LIFECYCLE].cast(pl.String).fill_null("")
-        elif classifier != "activity":
-            raise LogError(f"unknown classifier {classifier!r}: activity or activity+lifecycle")
+        labels = labels_of(table, classifier)
         activities = tuple(labels.unique().sort().to_list())
         codes = labels.cast(pl.Enum(activities)).to_physical().to_numpy().astype(np.int32)
         case = _by_appearance(table[CASE])
         keys = [case]
         if TIME in table.columns:
             keys.insert(0, table[TIME].to_physical().to_numpy())
+        for column in tie_break:
+            keys.insert(0, table[column].rank("dense").to_numpy())
         order = np.lexsort(keys)  # stable: ties keep the position in the file
         sizes = np.bincount(case)
         return cls(
@@ -157,10 +154,7 @@ class EventLog:
         Raises where the log names no individual column, or a case belongs to several.
         """
         if self.individual is None:
-            raise LogError(
-                "this log has no individual column; name one when reading it "
-                "(individual=..., on the command line --individual COLUMN)"
-            )
+            raise no_individuals()
         people = self.table[self.individual].cast(pl.String).fill_null("")
         codes = _by_appearance(people[self.order])
         first = codes[self.offsets[:-1]]
@@ -172,6 +166,24 @@ class EventLog:
                 f"{self.individual!r}; choose a column that is constant within a case"
             )
         return first
+
+    def cases_of_individuals(self) -> npt.NDArray[np.int64]:
+        """How many cases each individual has, in no telling order."""
+        return np.sort(np.bincount(self.individual_of_case))
+
+    def period(self) -> tuple[int, int] | None:
+        """The first and the last time, in microseconds since 1970; none without times."""
+        if not self.has_times or not self.events:
+            return None
+        ticks = self.table[TIME].gather(self.order).dt.cast_time_unit("us").to_physical()
+        return int(ticks.min()), int(ticks.max())  # type: ignore[arg-type]
+
+    def schema(self) -> pl.DataFrame:
+        """The columns under their names here, without rows."""
+        return self.table.clear()
+
+    def require(self, reads: Reads) -> None:
+        """Raise LogError if what a mechanism reads cannot be had; of a log in memory all can."""
 
     def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
         """The chosen cases, in the order given."""
@@ -198,6 +210,29 @@ class EventLog:
         head = self.frame.head(5)
         rows = [[str(value) for value in row] for row in head.iter_rows()]
         return notebook.box(repr(self), notebook.table(head.columns, rows))
+
+
+def no_individuals() -> LogError:
+    """What is said where individuals are asked for and the log names none."""
+    return LogError(
+        "this log has no individual column; name one when reading it "
+        "(individual=..., on the command line --individual COLUMN)"
+    )
+
+
+def labels_of(table: pl.DataFrame, classifier: Classifier) -> pl.Series:
+    """What counts as the activity of each event."""
+    labels = table[ACTIVITY].cast(pl.String)
+    if classifier == "activity+lifecycle":
+        if LIFECYCLE not in table.columns:
+            raise LogError(
+                f"the classifier activity+lifecycle needs the column {LIFECYCLE!r}, "
+                "which this log does not have; use the classifier activity"
+            )
+        return labels + "+" + table[LIFECYCLE].cast(pl.String).fill_null("")
+    if classifier != "activity":
+        raise LogError(f"unknown classifier {classifier!r}: activity or activity+lifecycle")
+    return labels
 
 
 def _by_appearance(values: pl.Series) -> npt.NDArray[np.int64]:

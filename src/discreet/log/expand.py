@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
-import polars as pl
 
 from discreet.arrays import Ints
-from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+from discreet.log.assemble import assemble
+from discreet.log.events import EventLog
+from discreet.log.instants import SECOND
 from discreet.log.variants import Variants, spans
 
 
@@ -18,16 +20,18 @@ def expand(variants: Variants, order: Ints, names: Sequence[str]) -> EventLog:
     Times are plainly artificial: every case begins on 1970-01-01 and takes a second per event.
     """
     chosen = np.repeat(np.arange(len(variants)), variants.counts)[order]
-    positions, offsets = spans(variants.offsets, chosen)
-    lengths = np.diff(offsets)
-    seconds = np.arange(len(positions)) - np.repeat(offsets[:-1], lengths)
-    case = np.repeat(np.arange(len(chosen)), lengths)
-    labels = pl.Series(variants.activities, dtype=pl.String)
-    table = pl.DataFrame(
-        {
-            CASE: pl.Series(names, dtype=pl.String).gather(case),
-            ACTIVITY: labels.gather(variants.codes[positions].astype(np.int64)),
-            TIME: pl.Series(seconds * 1_000_000, dtype=pl.Int64).cast(pl.Datetime("us", "UTC")),
-        }
+    written = variants.lengths[chosen] > 0  # a case without events leaves no trace in a file
+    positions, offsets = spans(variants.offsets, chosen[written])
+    seconds = np.arange(len(positions)) - np.repeat(offsets[:-1], np.diff(offsets))
+    return assemble(
+        list(compress(names, written)),
+        variants.activities,
+        variants.codes[positions].astype(np.int64),
+        offsets,
+        seconds * SECOND,
     )
-    return EventLog.from_table(table)
+
+
+def one_by_one(variants: Variants) -> EventLog:
+    """The cases in the order of their variants, with numbers as names."""
+    return expand(variants, np.arange(variants.cases), list(map(str, range(1, variants.cases + 1))))

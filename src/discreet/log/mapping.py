@@ -20,7 +20,8 @@ from discreet.log.types import declared
 
 def reading_options() -> frozenset[str]:
     """The options of `read_log` that say how a log is written."""
-    return frozenset(inspect.signature(read_log).parameters) - {"source", "engine", "allow_empty"}
+    machine = {"data", "engine", "memory", "xes_reader", "further", "allow_empty"}
+    return frozenset(inspect.signature(read_log).parameters) - machine
 
 
 def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
                 f"{', '.join(sorted(known))}"
             )
         wanted = {"types": dict, "drop_incomplete": bool}.get(key, str)
-        listed = key == "case_attributes" and isinstance(value, list)
+        listed = key in ("case_attributes", "tie_break") and isinstance(value, list)
         if not (listed or isinstance(value, wanted)):
             raise LogError(f"{path.name}: {key} is {value!r}, not of the kind {wanted.__name__}")
     return found
@@ -56,7 +57,8 @@ def save_mapping(
     if path.exists():
         raise LogError(f"{path} exists already; choose another name, or remove it first")
     kept = {WORDS[role]: name for role, name in log.names.items() if name != role and role in WORDS}
-    kept |= {key: value for key, value in (options or {}).items() if value is not None}
+    said = {key: value for key, value in (options or {}).items() if key in reading_options()}
+    kept |= {key: value for key, value in said.items() if value is not None}
     given: Mapping[str, str] | str = kept.pop("types", {})
     types = declared(given) if isinstance(given, str) else given
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in kept.items()]

@@ -43,7 +43,7 @@ def _from_pandas(frame: Any) -> RawTable:
         frame = frame.rename(columns=str)
         texts = [name for name, kind in frame.dtypes.items() if str(kind) == "object"]
         table = pl.from_pandas(frame.drop(columns=texts))
-        found = (_as_texts(name, frame[name], frame[name].isna()) for name in texts)
+        found = (as_texts(name, frame[name], frame[name].isna()) for name in texts)
         table = table.with_columns(found).select(*frame.columns)
     except LogError:
         raise
@@ -63,7 +63,7 @@ def _from_pm4py(log: Any, *, grouped: bool) -> RawTable:
     columns = []
     for key in keys:
         values = [event.get(key) for event in events]
-        columns.append(_as_texts(key, values, (value is None for value in values)))
+        columns.append(as_texts(key, values, (value is None for value in values)))
     return RawTable("the log", pl.DataFrame(columns), by_row, public_names=False)
 
 
@@ -71,7 +71,7 @@ def _joined(trace: Any, event: Any) -> dict[str, Any]:
     return {**dict(event), **{f"case:{key}": value for key, value in trace.attributes.items()}}
 
 
-def _as_texts(name: str, values: Iterable[Any], missing: Iterable[bool]) -> pl.Series:
+def as_texts(name: str, values: Iterable[Any], missing: Iterable[bool]) -> pl.Series:
     """Objects as text, each by itself: a common type would depend on all of them."""
     texts: list[str | None] = []
     for row, (value, lacks) in enumerate(zip(values, missing, strict=True)):

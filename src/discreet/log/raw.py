@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -28,6 +28,10 @@ class RawTable:
             return self
         rows, place = kept.arg_true(), self.place
         return replace(self, table=self.table.filter(kept), place=lambda row: place(rows[row]))
+
+    def narrowed(self, columns: Sequence[str]) -> RawTable:
+        """Only these columns."""
+        return replace(self, table=self.table.select(columns))
 
     def without_blanks(self) -> RawTable:
         """Without rows that have no value at all."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,17 +13,24 @@ from typing import Any, Literal
 import polars as pl
 
 from discreet.log.delimited import read_delimited
+from discreet.log.engines.choosing import ENGINES, EngineName, choose_engine
+from discreet.log.engines.limits import memory_limit
+from discreet.log.engines.memory import check_ties
+from discreet.log.engines.opening import collected, counted_by_duckdb, source_of, without_order
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, Classifier, EventLog
 from discreet.log.excel import read_excel
+from discreet.log.expand import one_by_one
 from discreet.log.files import standard_input
+from discreet.log.listing import PARQUET, files_of, same_schema
 from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Order, Shape
 from discreet.log.tables import read_parquet
 from discreet.log.times import check_timezone
 from discreet.log.types import TYPES, Type, declared
-from discreet.log.xes import Engine, read_xes
+from discreet.log.variant_tables import is_variant_table, read_variants
+from discreet.log.xes import XesReader, read_xes
 
 XES = (".xes", ".xes.gz")
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
@@ -56,14 +63,28 @@ def read_log(
     duplicates: Duplicates = "error",
     drop_incomplete: bool = False,
     case_attributes: Sequence[str] | str = (),
-    engine: Engine = "auto",
+    tie_break: Sequence[str] | str = (),
+    query: str | None = None,
+    engine: EngineName = "auto",
+    memory: str | int | None = None,
+    xes_reader: XesReader = "auto",
+    further: bool = True,
     allow_empty: bool = False,
 ) -> EventLog:
-    """Read an event log from a file, or from what is in memory.
+    """Read an event log from files, a database, or what is in memory.
 
     Files are XES, CSV and its kin (.csv, .tsv, .txt; all also .gz), Parquet and Excel; `-` is
-    standard input, whose kind its beginning tells. Objects are frames of Polars and pandas, Arrow
-    tables and logs of PM4Py.
+    standard input, whose kind its beginning tells. A table of variants (.variants.parquet) becomes
+    a log of its cases, with artificial times. A folder of Parquet files, or a pattern such as
+    `lake/*.parquet`, is one log. Objects are frames of Polars and pandas, Arrow tables, relations
+    of DuckDB, data frames of Spark and logs of PM4Py. A database is a DuckDB file or an address as
+    SQLAlchemy writes it, with a table or `query`.
+
+    `engine` says where events are sorted and counted: in `memory`, in `duckdb`, which needs only
+    as much memory as `memory` allows ("4GB"; half of the machine's without it), or in `spark`.
+    `auto` takes memory as long as the files fit into it. Every engine gives the same variants.
+    Events of one case and one time are in the order of the columns `tie_break`, then of the file;
+    rows of a database or of Spark have no order, and ties that no column breaks are refused there.
 
     `case`, `activity`, `timestamp` and `lifecycle` name columns; without them the names that
     the usual tools write in a header are recognised, in XES only the standard ones. `individual`
@@ -78,7 +99,8 @@ def read_log(
     `drop_incomplete` leaves out cases that lack a required value, and events without a case.
     `case_attributes` names columns that describe a whole case, as in "age, sex"; they get
     the prefix `case:` of such columns, which XES marks itself.
-    `engine="strict"` reads XES element by element even if the file is plain. A log without
+    `further=False` leaves out all columns that have no role, which is faster.
+    `xes_reader="strict"` reads XES element by element even if the file is plain. A log without
     events is an error unless `allow_empty`: a release may be empty, a log to release may not.
 
     How a case is read depends on that case, the options and what is public of the file (a CSV's
@@ -89,11 +111,13 @@ def read_log(
     """
     _check_option("order", order, ("time", "file"))
     _check_option("duplicates", duplicates, ("error", "merge"))
-    _check_option("engine", engine, ("auto", "strict"))
+    _check_option("engine", engine, ENGINES)
+    _check_option("xes_reader", xes_reader, ("auto", "strict"))
     _check_option("classifier", classifier, ("activity", "activity+lifecycle"))
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise LogError(f"delimiter={delimiter!r} must be one ASCII character")
     check_timezone(timezone)
+    memory_limit(memory)
     _check_option("decimal", decimal, (".", ","))
     kinds = declared(types) if isinstance(types, str) else types or {}
     for kind in kinds.values():
@@ -111,33 +135,67 @@ def read_log(
         decimal=decimal,
         drop_incomplete=drop_incomplete,
         case_attributes=_listed(case_attributes),
+        tie_break=_listed(tie_break),
     )
     xes = partial(
         read_xes,
         by_trace=case is None,
         merge=duplicates == "merge",
         unnamed=drop_incomplete,
-        engine=engine,
+        reader=xes_reader,
     )
     stack = contextlib.ExitStack()
     try:
         if isinstance(data, str) and data == "-":
             data = stack.enter_context(standard_input())
-        found = _read(data, delimiter, encoding, sheet, xes)
+        if isinstance(data, str | os.PathLike) and is_variant_table(Path(data)):
+            variants, attributes = read_variants(Path(data))
+            return replace(one_by_one(variants), attributes=attributes)
+        if engine == "spark" or hasattr(data, "sparkSession"):
+            from discreet.log.engines.spark import counted_by_spark
+
+            if isinstance(data, pl.DataFrame | pl.LazyFrame) or query is not None:
+                raise LogError("the engine spark reads Parquet files and data frames of Spark")
+            with _naming("the data frame" if hasattr(data, "sparkSession") else Path(data).name):
+                return counted_by_spark(data, shape, classifier, memory)
+        source = without_order(data, query)
+        files = files_of(Path(data)) if isinstance(data, str | os.PathLike) and not source else ()
+        chosen = choose_engine(files, engine, memory).engine
+        if chosen == "duckdb":
+            if source is None:
+                held = files or read_object(data).table
+                source = source_of(held, _name(data, files), delimiter, encoding)
+            with _naming(source.name):
+                return counted_by_duckdb(source, shape, classifier, memory)
+        needed: list[str] | None = None
+        if source is not None:
+            found = collected(source)
+        elif files and all(path.name.lower().endswith(PARQUET) for path in files):
+            name = _name(data, files)
+            if not further:
+                with _naming(name):
+                    needed = shape.roles(RawTable(name, same_schema(files), str))
+            found = read_parquet(files, name, needed)
+        else:
+            found = _read(data, files, delimiter, encoding, sheet, xes)
         if found.table.is_empty():
             if not allow_empty:
                 raise LogError(f"{found.name} has no events; there is nothing to release")
             return EventLog.from_table(NO_EVENTS, attributes=found.attributes)
-        try:
+        with _naming(found.name):
+            if not further:
+                needed = needed or shape.roles(found)
+                found, shape = found.narrowed(needed), shape.narrowed(needed)
             shaped = shape.of(found)
-        except LogError as error:
-            raise LogError(f"{found.name}: {error}") from None
         log = EventLog.from_table(
             shaped.table,
             classifier=classifier,
             individual=shaped.individual,
             attributes=found.attributes,
+            tie_break=shaped.tie_break,
         )
+        if source is not None:
+            check_ties(log, shaped.tie_break)
         return replace(log, names=shaped.names, left_out=shaped.left_out)
     except LogError:
         raise
@@ -157,30 +215,49 @@ def column_names(
 ) -> list[str]:
     """The columns of a file before any of them is given a role, for whoever is to say which."""
     xes = partial(read_xes, by_trace=True, merge=True, unnamed=True)
-    return _read(path, delimiter, encoding, sheet, xes).table.columns
+    files = files_of(Path(path))
+    if all(one.name.lower().endswith(PARQUET) for one in files):
+        return same_schema(files).columns
+    return _read(path, files, delimiter, encoding, sheet, xes).table.columns
+
+
+@contextlib.contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Say of which log an error speaks."""
+    try:
+        yield
+    except LogError as error:
+        raise LogError(f"{name}: {error}") from None
+
+
+def _name(data: Any, files: Sequence[Path]) -> str:
+    """What a log is called in messages."""
+    return Path(data).name if files else "the table"
 
 
 def _read(
     data: Any,
+    files: Sequence[Path],
     delimiter: str | None,
     encoding: str | None,
     sheet: str | None,
     xes: Callable[[Path], RawTable],
 ) -> RawTable:
-    if not isinstance(data, str | os.PathLike):
+    if not files:
         return read_object(data)
-    path = Path(data)
-    if path.is_dir():
-        raise LogError(f"{path} is a folder; name one file in it")
-    name = path.name.lower()
+    name = files[0].name.lower()
+    if len(files) > 1:
+        raise LogError(
+            f"{data} matches {len(files)} files; several are one log only if they are Parquet, or "
+            "CSV with engine='duckdb' (--engine duckdb)"
+        )
+    path = files[0]
     if name.endswith(XES):
         return xes(path)
     if name.endswith(DELIMITED):
         return read_delimited(path, delimiter or ("\t" if ".tsv" in name else None), encoding)
     if name.endswith(".xlsx"):
         return read_excel(path, sheet)
-    if name.endswith(".parquet"):
-        return read_parquet(path)
     raise LogError(
         f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(SUFFIXES)}"
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import polars as pl
@@ -25,6 +25,7 @@ class Shaped(NamedTuple):
     individual: str | None
     names: dict[str, str]
     left_out: LeftOut
+    tie_break: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Shape:
     decimal: str = "."
     drop_incomplete: bool = False
     case_attributes: tuple[str, ...] = ()
+    tie_break: tuple[str, ...] = ()
 
     def of(self, raw: RawTable) -> Shaped:
         """The table under XES names, with every required value there."""
@@ -104,7 +106,26 @@ class Shape:
         table = pl.DataFrame(shaped)
         for column in of_cases:
             _check_constant(table, renamed[column], column)
-        return Shaped(table, person, names, left_out)
+        ties = [existing(columns, column, "tie_break") for column in self.tie_break]
+        for column in ties:
+            _check_orders(table[renamed[column]], column, raw)
+        return Shaped(table, person, names, left_out, tuple(renamed[column] for column in ties))
+
+    def roles(self, raw: RawTable) -> list[str]:
+        """The columns of a table that are needed to count its cases.
+
+        Raises what `of` would raise of the names and types of any column.
+        """
+        empty = replace(raw, table=raw.table.clear())
+        found = replace(self, drop_incomplete=False).of(empty)
+        needed = [column for role, column in found.names.items() if role in WORDS]
+        person = () if self.individual is None else (self.individual,)
+        return list(dict.fromkeys((*needed, *person, *self.tie_break)))
+
+    def narrowed(self, columns: Sequence[str]) -> Shape:
+        """The same for a table that has only some of the columns."""
+        types = {name: kind for name, kind in self.types.items() if name in columns}
+        return replace(self, types=types, case_attributes=())
 
     def _times(self, raw: RawTable, column: str) -> pl.Series:
         values = raw.table[column]
@@ -196,6 +217,17 @@ def _check_constant(table: pl.DataFrame, name: str, column: str) -> None:
             f"the column {column!r} has several values in the case {mixed[CASE][0]!r}; correct "
             f"them, or leave it out of {option('case_attributes')}"
         )
+
+
+def _check_orders(values: pl.Series, column: str, raw: RawTable) -> None:
+    """Refuse a tie-break whose order is not plain: every engine must sort it alike."""
+    kind = values.dtype
+    if not (kind.is_integer() or kind.is_temporal() or kind == pl.String):
+        raise LogError(
+            f"the column {column!r} holds {kind}, which cannot break ties; name one of whole "
+            "numbers, times or texts"
+        )
+    _check_present(values, f"value in {column!r}, which breaks ties", raw)
 
 
 def _check_present(values: pl.Series, word: str, raw: RawTable) -> None:

@@ -2,47 +2,91 @@
 
 from __future__ import annotations
 
-import io
 import json
+import os
 import subprocess
 import sys
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 import polars as pl
 
-from discreet.log.attributes import as_mapping, from_json
+from discreet.log.attributes import Attribute, as_mapping, from_json, to_json
 from discreet.log.errors import LogError
 from discreet.log.files import readable
+from discreet.log.listing import same_schema
 from discreet.log.raw import RawTable, by_row
 
 PARQUET_KEY = "xes:attributes"
 _REFUSED = 3
 _PROBE = f"""
-import io, sys, polars
-try:
-    polars.read_parquet(io.BytesIO(sys.stdin.buffer.read()))
-except BaseException as error:
-    print(str(error).partition(chr(10))[0])
-    sys.exit({_REFUSED})
+import json, sys, polars
+columns = json.loads(sys.argv[1])
+for path in json.load(sys.stdin):
+    print(path, flush=True)
+    try:
+        with open(path, "rb") as file:
+            polars.read_parquet(file, columns=columns)
+    except BaseException as error:
+        print(str(error).partition(chr(10))[0])
+        sys.exit({_REFUSED})
 """
 
 
-def read_parquet(path: Path) -> RawTable:
-    """A Parquet file, with the log attributes that `write_log` puts into its metadata."""
-    with readable(path):
-        data = path.read_bytes()
-    if not data:
-        raise LogError(f"{path.name} is empty")
-    if not (data.startswith(b"PAR1") and data.endswith(b"PAR1") and len(data) > 8):
-        raise LogError(f"{path.name} is not a whole Parquet file; copy or export it again")
-    _probe(data, path.name)
+def read_parquet(
+    files: Sequence[Path], name: str, columns: Sequence[str] | None = None
+) -> RawTable:
+    """Parquet files of one kind, one after another; only some columns if they are named.
+
+    A single file brings the log attributes that `write_log` puts into its metadata.
+    """
+    for path in files:
+        _check_frame(path)
+    _probe(files, columns)
+    if len(files) == 1:
+        table, attributes = _read_file(files[0], columns)
+        return RawTable(name, table, by_row, attributes)
+    same_schema(files)
+    tables = [_read_file(path, columns)[0] for path in files]
+    heights = [table.height for table in tables]
+    return RawTable(name, pl.concat(tables), by_file(files, heights))
+
+
+def by_file(files: Sequence[Path], heights: Sequence[int]) -> Callable[[int], str]:
+    """The place of a row in files that are read one after another."""
+    ends = list(accumulate(heights))
+
+    def place(row: int) -> str:
+        file = min(bisect_right(ends, row), len(files) - 1)
+        return f"{files[file].name}, {by_row(row - (ends[file] - heights[file]))}"
+
+    return place
+
+
+def _check_frame(path: Path) -> None:
+    """Refuse a file that does not begin and end as Parquet does."""
+    with readable(path), path.open("rb") as file:
+        begin = file.read(4)
+        size = file.seek(0, os.SEEK_END)
+        if not size:
+            raise LogError(f"{path.name} is empty")
+        file.seek(max(0, size - 4))
+        if size <= 8 or begin != b"PAR1" or file.read(4) != b"PAR1":
+            raise LogError(f"{path.name} is not a whole Parquet file; copy or export it again")
+
+
+def _read_file(path: Path, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, object]]:
     try:
-        table = pl.read_parquet(io.BytesIO(data))
-        metadata = pl.read_parquet_metadata(io.BytesIO(data))
+        with readable(path), path.open("rb") as file:
+            table = pl.read_parquet(file, columns=columns)  # type: ignore[arg-type]
+            file.seek(0)
+            metadata = pl.read_parquet_metadata(file)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise LogError(f"{path.name} is not a readable Parquet file: {reason}") from None
-    return RawTable(path.name, table, by_row, _stored(metadata))
+    return table, _stored(metadata)
 
 
 def metadata_of(path: Path) -> dict[str, str]:
@@ -53,15 +97,22 @@ def metadata_of(path: Path) -> dict[str, str]:
         return {}
 
 
-def _probe(data: bytes, name: str) -> None:
-    """Decode the file in a child process first: damaged pages can abort the one that reads them."""
-    command = [sys.executable, "-P", "-c", _PROBE]
+def _probe(files: Sequence[Path], columns: Sequence[str] | None) -> None:
+    """Decode the files in a child process first: damaged pages can abort the one that reads them.
+
+    Handing the decoded table over would cost more than decoding it again.
+    """
+    command = [sys.executable, "-P", "-c", _PROBE, json.dumps(columns)]
+    paths = json.dumps([str(path.resolve()) for path in files]).encode()
     try:
-        done = subprocess.run(command, input=data, capture_output=True, check=False)
+        done = subprocess.run(command, input=paths, capture_output=True, check=False)
     except (OSError, TypeError, ValueError):
         return  # no child can be started here; read on without the safety net
     if done.returncode < 0 or done.returncode == _REFUSED:
-        reason = done.stdout.decode("utf-8", "replace").strip() or "its pages are damaged"
+        said = done.stdout.decode("utf-8", "replace").splitlines()
+        refused = done.returncode == _REFUSED and len(said) > 1
+        name = Path(said[-2] if refused else said[-1]).name if said else files[0].name
+        reason = said[-1] if refused else "its pages are damaged"
         raise LogError(f"{name} is not a readable Parquet file: {reason}; export it again")
 
 
@@ -79,3 +130,10 @@ def _stored(metadata: dict[str, str]) -> dict[str, object]:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def parquet_metadata(attributes: tuple[Attribute, ...]) -> dict[str, str]:
+    """Plain texts under their own key, for any reader; all attributes in one JSON, for ours."""
+    plain = {a.key: a.value for a in attributes if isinstance(a.value, str) and not a.children}
+    forms = {a.key: None if a.key in plain else to_json(a) for a in attributes}
+    return {**plain, PARQUET_KEY: json.dumps(forms)} if forms else {}

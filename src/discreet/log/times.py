@@ -76,6 +76,13 @@ def to_instants(values: pl.Series, timezone: str = "UTC", form: str | None = Non
     return instants.set(~ticks.is_between(_FIRST, _LAST), None)
 
 
+def in_range(first: object, last: object) -> bool:
+    """Whether all times between two, in microseconds since 1970, lie in the years 1 to 9999."""
+    assert isinstance(first, int)
+    assert isinstance(last, int)
+    return first >= _FIRST and last <= _LAST
+
+
 def _from_epoch(values: pl.Series, scale: int) -> pl.Series:
     if values.dtype.is_integer():
         numbers = values.cast(pl.Int64, strict=False)

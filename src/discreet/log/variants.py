@@ -166,8 +166,14 @@ class Variants:
         """A Polars frame with the sequences (`variant`, a list) and their counts (`cases`)."""
         import polars as pl
 
-        labels = pl.Series("variant", [list(s) for s, _ in self], dtype=pl.List(pl.String))
-        return pl.DataFrame([labels, pl.Series("cases", self.counts, dtype=pl.Int64)])
+        rows = np.repeat(np.arange(len(self)), self.lengths)
+        labels = pl.Series(self.activities, dtype=pl.String).gather(self.codes.astype(np.int64))
+        sequences = pl.DataFrame({"row": rows, "variant": labels}).group_by("row").agg("variant")
+        return (
+            pl.DataFrame({"row": np.arange(len(self)), "cases": self.counts.astype(np.int64)})
+            .join(sequences, on="row", how="left", maintain_order="left")
+            .select(pl.col("variant").fill_null(pl.lit([], dtype=pl.List(pl.String))), "cases")
+        )
 
     def to_pandas(self) -> Any:
         """The same as a pandas frame."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import json
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,12 +12,12 @@ from typing import BinaryIO, cast
 
 import polars as pl
 
-from discreet.log.attributes import Attribute, as_attributes, to_json
+from discreet.log.attributes import as_attributes
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.files import LOG_SUFFIXES, atomic_write
 from discreet.log.layout import file_names
-from discreet.log.tables import PARQUET_KEY
+from discreet.log.tables import parquet_metadata
 from discreet.log.texts import as_text
 from discreet.log.xes_writing import xes_pieces
 
@@ -52,7 +51,7 @@ def write_log(
         if name.endswith(".parquet"):
             frame = log.frame.rename(file_names(log))
             try:
-                frame.write_parquet(file, metadata=_parquet_metadata(of_log))
+                frame.write_parquet(file, metadata=parquet_metadata(of_log))
             except pl.exceptions.PolarsError as error:
                 raise LogError(f"{target} cannot be written: {error}") from None
             return
@@ -81,10 +80,3 @@ def _write_pieces(pieces: Iterator[bytes], stream: BinaryIO) -> None:
             pending = writer.submit(stream.write, piece)
         if pending is not None:
             pending.result()
-
-
-def _parquet_metadata(attributes: tuple[Attribute, ...]) -> dict[str, str]:
-    """Plain texts under their own key, for any reader; all attributes in one JSON, for ours."""
-    plain = {a.key: a.value for a in attributes if isinstance(a.value, str) and not a.children}
-    forms = {a.key: None if a.key in plain else to_json(a) for a in attributes}
-    return {**plain, PARQUET_KEY: json.dumps(forms)} if forms else {}

@@ -12,11 +12,11 @@ from discreet.log.xes_content import Content
 from discreet.log.xes_plain import NotPlain, read_plain
 from discreet.log.xes_strict import read_strict
 
-Engine = Literal["auto", "strict"]
+XesReader = Literal["auto", "strict"]
 
 
 def read_xes(
-    path: Path, *, by_trace: bool, merge: bool, unnamed: bool = False, engine: Engine = "auto"
+    path: Path, *, by_trace: bool, merge: bool, unnamed: bool = False, reader: XesReader = "auto"
 ) -> RawTable:
     """The events of an XES file as a table of texts.
 
@@ -25,7 +25,7 @@ def read_xes(
     attributes and lists are dropped from traces and events. Traces without events are dropped.
     Declared defaults (globals) are not filled in.
     """
-    content = _read_plain(path) if engine == "auto" else None
+    content = _read_plain(path) if reader == "auto" else None
     if content is None:
         content = _read_strict(path)
     return content.raw(by_trace=by_trace, merge=merge, unnamed=unnamed)

@@ -93,17 +93,20 @@ def _constant(log: EventLog, name: str) -> bool:
 
 def _elements(frame: pl.DataFrame, opening: str, indent: str) -> pl.Series:
     """For each row the opening tag and one element per value that is present."""
-    parts = [
-        pl.concat_str(
-            pl.lit(f'{indent}<{xes_type(values)} key="{_escaped_key(values.name)}" value="'),
-            _escaped(as_text(values)),
-            pl.lit('"/>\n'),
-        )
-        for values in frame
-    ]
+    parts = [_rendered(values, indent) for values in frame]
     return pl.select(
         pl.concat_str(pl.repeat(opening, frame.height), *parts, ignore_nulls=True)
     ).to_series()
+
+
+def _rendered(values: pl.Series, indent: str) -> pl.Series:
+    """The element of each value; where values repeat, each is made once."""
+    distinct = values.unique()
+    if 4 * len(distinct) < len(values):
+        return values.replace_strict(distinct, _rendered(distinct, indent), return_dtype=pl.String)
+    opening = f'{indent}<{xes_type(values)} key="{_escaped_key(values.name)}" value="'
+    texts = _escaped(as_text(values))
+    return pl.select(pl.concat_str(pl.lit(opening), texts, pl.lit('"/>\n'))).to_series()
 
 
 def _spread(values: pl.Series, rows: Ints, height: int) -> pl.Series:

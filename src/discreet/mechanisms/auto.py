@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from discreet.log.events import EventLog
+from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import FREQUENT, ONE_MORE, AuditCase
 from discreet.mechanisms.base import Mechanism
@@ -43,6 +44,7 @@ class Auto(Mechanism[Variants]):
     summary: ClassVar[str] = "headtail, or travas or laplace where they suit better; says why"
     paper: ClassVar[str] = "this library"
     returns: ClassVar[str] = "variants"
+    reads: ClassVar[Reads] = "variants"
 
     delta: float = delta_or_alphabet_parameter()
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.log.events import EventLog
 from discreet.log.files import LOG_SUFFIXES
+from discreet.log.reads import Reads
 from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.parameters import (
     Parameter,
@@ -66,6 +67,8 @@ class Mechanism(ABC, Generic[A_co]):
     """What kind of artefact comes out."""
     suffixes: ClassVar[tuple[str, ...]] = LOG_SUFFIXES
     """How the file may end that it is written to."""
+    reads: ClassVar[Reads] = "events"
+    """What it reads of a log; what reads variants only can run on logs of any size."""
 
     epsilon: float = parameter(
         1.0,
@@ -177,7 +180,8 @@ class Mechanism(ABC, Generic[A_co]):
         the holder of the log.
         """
         if self.cases_per_individual is not None:
-            _ = log.individual_of_case
+            log.cases_of_individuals()
+        log.require(self.reads)
         if self.case_budget.epsilon < LEAST_EPSILON:
             raise ParameterError(
                 f"each case would have {self.case_budget}, too little to say anything: raise "
@@ -244,7 +248,7 @@ class Mechanism(ABC, Generic[A_co]):
                 f"Choose delta well below {1 / log.cases:.1g}."
             )
         if log.individual is not None and self.cases_per_individual is None:
-            most = int(np.bincount(log.individual_of_case).max())
+            most = int(log.cases_of_individuals().max())
             found.append(
                 f"the guarantee is for single cases, but a person has up to {most} of them; "
                 "set cases_per_individual (--cases-per-individual) to protect people"
@@ -273,7 +277,14 @@ class Mechanism(ABC, Generic[A_co]):
 
 
 def bound_individuals(log: EventLog, cases: int, rng: Randomness) -> EventLog:
-    """Keep at most `cases` cases of each individual, chosen uniformly at random."""
+    """Keep at most `cases` cases of each individual, chosen uniformly at random.
+
+    Where an engine holds the cases, it chooses by a key that is drawn here.
+    """
+    from discreet.log.engines.lazy import EngineLog
+
+    if isinstance(log, EngineLog):
+        return log.bounded(cases, rng.words(4).tobytes())
     return log.take_cases(kept_cases(log, cases, rng))
 
 

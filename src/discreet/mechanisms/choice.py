@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair, traces
+from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import ONE_MORE, UNIQUE_VARIANT, AuditCase
 from discreet.mechanisms.base import Mechanism, delta_parameter
@@ -57,6 +58,7 @@ class Choice(Mechanism[Variants]):
         "Privacy. FOCS 2007"
     )
     returns: ClassVar[str] = "variants"
+    reads: ClassVar[Reads] = "variants"
 
     delta: float = delta_parameter()
     candidates: str = parameter(

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair, traces
+from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
     FIRST_CASE,
@@ -86,6 +87,7 @@ class TraVaS(Mechanism[Variants]):
     summary: ClassVar[str] = "variants whose noisy count passes a threshold; invents nothing"
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "variants"
+    reads: ClassVar[Reads] = "variants"
 
     delta: float = delta_parameter()
     fidelity: Fidelity = parameter(
@@ -159,6 +161,7 @@ class UTraVaS(Mechanism[Variants]):
     summary: ClassVar[str] = "the mean of several TraVaS runs, their number fixed or chosen"
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "variants"
+    reads: ClassVar[Reads] = "variants"
 
     delta: float = delta_parameter()
     fidelity: Fidelity = parameter(

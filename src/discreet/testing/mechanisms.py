@@ -7,8 +7,7 @@ tells whether the mechanism keeps to the rules that ledger, certificate, audits 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -18,7 +17,6 @@ from typing import Any
 import polars as pl
 
 from discreet.certificate import Certificate
-from discreet.errors import DiscreetError
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.mechanisms.base import Mechanism
@@ -32,14 +30,11 @@ from discreet.privacy.steps import (
     SpendingError,
     Step,
 )
+from discreet.testing.conformance import ConformanceError, demand, refusing
 from discreet.verification import check_certificate
 
 PERSON = "case:person"
 HOSTILE = ("<img src=x onerror=alert(1)>", "a\tb\nc", "🩺" * 40, " ", "../../etc/passwd")
-
-
-class ConformanceError(DiscreetError, AssertionError):
-    """A mechanism does not do what all of them must do."""
 
 
 @dataclass(frozen=True)
@@ -89,33 +84,17 @@ EMPTY = pl.DataFrame(
 )
 
 
-def _demand(holds: object, what: str) -> None:
-    if not holds:
-        raise ConformanceError(what)
-
-
-@contextmanager
-def _refusing(what: str, *kinds: type[Exception]) -> Iterator[None]:
-    try:
-        yield
-    except kinds:
-        return
-    except Exception as error:
-        raise ConformanceError(f"{what}: raises {type(error).__name__}: {error}") from error
-    raise ConformanceError(f"{what}: is accepted")
-
-
 def declared(subject: Subject) -> None:
     """Name, summary and kind of artefact are stated, and every parameter explained."""
     owner = subject.owner
     for field in ("name", "summary", "returns"):
         value = getattr(owner, field, None)
-        _demand(isinstance(value, str) and value.strip(), f"{field} must be a text")
-    _demand(owner.__doc__ and len(owner.__doc__) > 80, "the docstring must hold the proof")
+        demand(isinstance(value, str) and value.strip(), f"{field} must be a text")
+    demand(owner.__doc__ and len(owner.__doc__) > 80, "the docstring must hold the proof")
     for name, parameter in owner.parameters().items():
-        _demand(parameter.help.strip(), f"the parameter {name} has no help")
+        demand(parameter.help.strip(), f"the parameter {name} has no help")
     for wrong in (0.0, -1.0, float("nan"), float("inf"), "much"):
-        with _refusing(f"epsilon = {wrong!r}", ParameterError):
+        with refusing(f"epsilon = {wrong!r}", ParameterError):
             subject.build(epsilon=wrong)
 
 
@@ -123,19 +102,19 @@ def composes(subject: Subject) -> None:
     """What it promises follows from its steps, and none of them could be quieter."""
     usual = subject.usual
     promise, tree = usual.guarantee(), usual.spending
-    _demand(promise == subject.build().guarantee(), "the guarantee changes from call to call")
+    demand(promise == subject.build().guarantee(), "the guarantee changes from call to call")
     if not promise.proved:
         return
-    _demand(tree is not None, "a proved mechanism must state its steps")
+    demand(tree is not None, "a proved mechanism must state its steps")
     assert tree is not None
     assert promise.holds is not None
     spent = tree.spent
-    _demand(
+    demand(
         spent.epsilon <= promise.holds.epsilon and spent.delta <= promise.holds.delta,
         f"the steps cost {spent}, more than {promise.holds}",
     )
     for step in tree.walk():
-        _demand(step.name.strip() and step.rule.strip(), "a step has no name or no rule")
+        demand(step.name.strip() and step.rule.strip(), "a step has no name or no rule")
     for leaf in tree.walk():
         louder = _twice_as_dear(leaf)
         if louder is not None:
@@ -143,8 +122,8 @@ def composes(subject: Subject) -> None:
                 changed = tree.mapped({leaf: louder}.get)
             except SpendingError:
                 continue  # it does not even compose
-            _demand(changed != tree, f"{leaf.name} is not in the tree it was found in")
-            _demand(
+            demand(changed != tree, f"{leaf.name} is not in the tree it was found in")
+            demand(
                 changed.spent != spent or _is_spare(tree, leaf),
                 f"the cost of the whole does not follow from {leaf.name}",
             )
@@ -174,17 +153,17 @@ def budgeted(subject: Subject) -> None:
     promises = [subject.build(epsilon=epsilon).guarantee() for epsilon in (2.0, 1.0, 0.5)]
     for more, less in pairwise(promises):
         if more.proved and more.holds and less.holds:
-            _demand(less.holds.epsilon <= more.holds.epsilon, "less epsilon promises less")
+            demand(less.holds.epsilon <= more.holds.epsilon, "less epsilon promises less")
 
 
 def drawn(subject: Subject) -> None:
     """A seed repeats a release and marks it; without one it is private if it is proved."""
     log, usual = _log(FEW), subject.usual
     first, again = (usual.release(log, insecure_seed=7) for _ in range(2))
-    _demand(_shown(first.artefact) == _shown(again.artefact), "a seed does not repeat a release")
-    _demand(not first.guarantee.private, "a seeded release is called private")
+    demand(_shown(first.artefact) == _shown(again.artefact), "a seed does not repeat a release")
+    demand(not first.guarantee.private, "a seeded release is called private")
     free = usual.release(log)
-    _demand(
+    demand(
         free.guarantee.private == usual.guarantee().proved,
         "a release is called private though it is not proved, or the reverse",
     )
@@ -196,7 +175,7 @@ def speaks_of_parameters_only(subject: Subject) -> None:
         subject.usual.release(_log(traces)) for traces in (FEW, {"ab": 4, "dcba": 21, "c": 1})
     )
     for field in ("guarantee", "notes", "parameters", "mechanism"):
-        _demand(
+        demand(
             getattr(one, field) == getattr(other, field), f"{field} of a release depend on the log"
         )
 
@@ -205,7 +184,7 @@ def checks_before_it_spends(subject: Subject) -> None:
     """What the log lacks is said by `check`, which reads and draws nothing else."""
     usual = subject.build(cases_per_individual=2)
     nobody = replace(_log(FEW), individual=None)
-    with _refusing("individuals of a log that names none", LogError):
+    with refusing("individuals of a log that names none", LogError):
         usual.check(nobody)
     usual.check(_log(FEW))
 
@@ -214,16 +193,16 @@ def individuals(subject: Subject) -> None:
     """Per person the same budget is promised, and a release keeps to it."""
     per_person = subject.build(cases_per_individual=2)
     promise, alone = per_person.guarantee(), subject.usual.guarantee()
-    _demand(promise.unit == "individual", "the unit is not the individual")
-    _demand(promise.cases_per_individual == 2, "the bound on cases is not stated")
+    demand(promise.unit == "individual", "the unit is not the individual")
+    demand(promise.cases_per_individual == 2, "the bound on cases is not stated")
     if alone.proved and promise.holds is not None:
         target = per_person.target
-        _demand(
+        demand(
             promise.holds.epsilon <= target.epsilon and promise.holds.delta <= target.delta,
             f"a person is promised {promise.holds}, more than {target}",
         )
     released = per_person.release(_log(FEW))
-    _demand(released.guarantee.unit == "individual", "the release forgets the individual")
+    demand(released.guarantee.unit == "individual", "the release forgets the individual")
 
 
 def small_logs(subject: Subject) -> None:
@@ -253,13 +232,13 @@ def certified(subject: Subject) -> None:
     """The certificate reads back, and the guarantee in it follows from the parameters."""
     released = subject.usual.release(_log(FEW))
     text = released.certificate("0" * 64).to_json()
-    _demand(Certificate.from_json(text).to_json() == text, "the certificate does not read back")
+    demand(Certificate.from_json(text).to_json() == text, "the certificate does not read back")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"release{subject.owner.suffixes[0]}"
         released.write(path)
         _, findings = check_certificate(path)
         for finding in findings:
-            _demand(finding.outcome != "fails", f"{finding.check}: {finding.detail}")
+            demand(finding.outcome != "fails", f"{finding.check}: {finding.detail}")
 
 
 def _shown(artefact: Any) -> Any:

@@ -17,6 +17,7 @@ from discreet.log.files import opened
 from discreet.log.follows import FORMAT as FOLLOWS
 from discreet.log.follows import Follows
 from discreet.log.reading import read_log
+from discreet.log.variant_tables import is_variant_table, read_variants
 from discreet.log.variants import Variants
 from discreet.models.document import TreeDocument
 from discreet.models.tree import Tree
@@ -69,6 +70,8 @@ def subject_of(released: Any) -> Subject:
 
 
 def _read(path: Path) -> Subject:
+    if is_variant_table(path):
+        return subject_of(read_variants(path)[0])
     if path.suffix.lower() != ".json":
         return subject_of(read_log(path, allow_empty=True, **reading_of(path)))
     with opened(path) as stream:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from discreet.log.events import EventLog
+from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity, Mechanism
 from discreet.mechanisms.blocks.alphabet import (
@@ -22,6 +24,8 @@ from discreet.releases import A_co
 @dataclass(frozen=True, kw_only=True)
 class OverAlphabet(Mechanism[A_co]):
     """A mechanism that sees the log through a public alphabet and may name any of its labels."""
+
+    reads: ClassVar[Reads] = "variants"
 
     delta: float = parameter(
         0.0,

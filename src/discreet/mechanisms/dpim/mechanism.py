@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, Pair, traces
+from discreet.log.reads import Reads
 from discreet.mechanisms.audit_cases import (
     SWAP_ENDLESS_CASE,
     SWAP_FAR_AHEAD,
@@ -109,6 +110,7 @@ class DPIM(OverAlphabet[TreeDocument]):
     summary: ClassVar[str] = "a process tree, discovered from noisy directly-follows counts"
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "process tree"
+    reads: ClassVar[Reads] = "variants"
     suffixes: ClassVar[tuple[str, ...]] = TreeDocument.suffixes
 
     delta: float = parameter(

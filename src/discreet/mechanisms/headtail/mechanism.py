@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
     EMPTIED_HEAD,
@@ -106,6 +107,7 @@ class HeadTail(Mechanism[Variants]):
     summary: ClassVar[str] = "frequent variants, sequences that stand for the rest, votes on both"
     paper: ClassVar[str] = "this library"
     returns: ClassVar[str] = "variants"
+    reads: ClassVar[Reads] = "variants"
 
     delta: float = delta_or_alphabet_parameter()
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()

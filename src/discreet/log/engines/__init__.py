@@ -1,0 +1,1 @@
+"""Engines: where cases are put in order and counted, from this process to a cluster."""

@@ -1,0 +1,226 @@
+"""DuckDB: logs larger than memory, on one machine."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from discreet.log.engines.limits import in_words
+from discreet.log.engines.plan import Plan, finer_than_microseconds
+from discreet.log.engines.scratch import Scratch
+from discreet.log.engines.sql import FILE_BITS, SqlEngine, literal, quoted
+from discreet.log.errors import LogError, option
+
+if TYPE_CHECKING:
+    import duckdb
+
+_INTEGERS = frozenset(
+    f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+)
+_TIMES = frozenset(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"))
+_ZONED = "TIMESTAMP WITH TIME ZONE"
+_OWN_NAMES = frozenset(("file_row_number", "file_index", "filename"))
+
+
+def load() -> Any:
+    """The package, or an error that says how to get it."""
+    try:
+        import duckdb
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise LogError(
+            "the engine duckdb is not installed: pip install 'discreet[duckdb]', or choose "
+            f"{option('engine', 'memory')}"
+        ) from None
+    return duckdb
+
+
+class DuckDBEngine(SqlEngine):
+    """Sorts and counts within a memory limit; what does not fit goes to a temporary folder."""
+
+    name: ClassVar[str] = "duckdb"
+    text: ClassVar[str] = "VARCHAR"
+
+    def __init__(self, plan: Plan, memory: int, threads: int | None = None) -> None:
+        super().__init__(memory, plan)
+        self._duckdb = load()
+        self._scratch = Scratch()
+        self._staged = True
+        settings = {
+            "memory_limit": f"{memory}B",
+            "temp_directory": str(self._scratch.path),
+            "preserve_insertion_order": False,  # positions are kept as numbers
+            "autoinstall_known_extensions": False,  # nothing is fetched from anywhere
+            "autoload_known_extensions": False,
+        }
+        if threads is not None:
+            settings["threads"] = threads
+        self._connection: duckdb.DuckDBPyConnection = self._duckdb.connect(
+            ":memory:", config=settings
+        )
+
+    def read(self) -> DuckDBEngine:
+        """Read, check and count the log."""
+        with self._explained():
+            native = self._native()
+            if native is None:
+                self._stage()
+            else:
+                self._staged = False
+                self._connection.execute(f"CREATE VIEW events AS {native}")
+                self._check_fine()
+            self.count(drop_incomplete=self.plan.shape.drop_incomplete)
+        return self
+
+    def _native(self) -> str | None:
+        """A query of the events where the types of the columns leave no question how to read."""
+        source, shape = self.plan.source, self.plan.shape
+        files = [str(path) for path in source.parquet]
+        if not files or any(map(glob.has_magic, files)):
+            return None
+        scan = f"read_parquet([{', '.join(map(literal, files))}], hive_partitioning = false)"
+        relation = self._connection.sql(f"SELECT * FROM {scan}")
+        kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        if list(kinds) != source.schema.columns or _OWN_NAMES & {k.lower() for k in kinds}:
+            return None
+        parts = {
+            "case_id": _as_key(self.plan.case, kinds),
+            "label": _as_text(self.plan.activity, kinds),
+        }
+        if self.plan.lifecycle is not None and parts["label"] is not None:
+            joined = _as_text(self.plan.lifecycle, kinds)
+            parts["label"] = joined and f"{parts['label']} || '+' || coalesce({joined}, '')"
+        if self.plan.time is not None:
+            utc = shape.timezone == "UTC" and shape.timestamp_format is None
+            parts["ts"] = _as_instant(self.plan.time, kinds, utc=utc)
+        if shape.individual is not None:
+            parts["person"] = _as_text(shape.individual, kinds)
+        for i, column in enumerate(shape.tie_break):
+            declared = column in shape.types
+            parts[f"tie_{i}"] = None if declared else _as_order(column, kinds)
+        if None in parts.values():
+            return None
+        parts["pos"] = f"(CAST(file_index AS BIGINT) << {FILE_BITS}) + file_row_number"
+        chosen = ", ".join(f"{expression} AS {name}" for name, expression in parts.items())
+        return f"SELECT {chosen} FROM {scan}"
+
+    def _stage(self) -> None:
+        """Copy the events that are needed, batch by batch, read by the rules of memory."""
+        self._connection.execute(f"CREATE TABLE events ({self._columns()})")
+        for frame in self.plan.frames():
+            self._connection.register("batch", frame.to_arrow())
+            self._connection.execute("INSERT INTO events BY NAME SELECT * FROM batch")
+            self._connection.unregister("batch")
+
+    def _columns(self) -> str:
+        """The columns of the staged events with their types."""
+        layout, shaped = self.plan.layout, self.plan.shaped
+        kinds = {"case_id": "VARCHAR", "label": "VARCHAR"}
+        kinds |= {"ts": "BIGINT"} if layout.timed else {}
+        kinds |= {"person": "VARCHAR"} if layout.people else {}
+        for i, name in enumerate(shaped.tie_break):
+            kind = shaped.table[name].dtype
+            kinds[f"tie_{i}"] = "VARCHAR" if kind == pl.String else "HUGEINT"
+            if kind.is_temporal():
+                kinds[f"tie_{i}"] = "TIMESTAMP"
+        kinds |= {"pos": "BIGINT"} if layout.placed else {}
+        return ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+
+    def _check_fine(self) -> None:
+        column = self.plan.time
+        kind = None if column is None else self.plan.source.schema.schema[column]
+        if column is None or not (isinstance(kind, pl.Datetime) and kind.time_unit == "ns"):
+            return
+        files = ", ".join(literal(path) for path in self.plan.source.parquet)
+        found = self._query(
+            f"SELECT count(*) AS n FROM read_parquet([{files}]) "
+            f"WHERE epoch_ns(CAST({quoted(column)} AS TIMESTAMP_NS)) % 1000 <> 0"
+        )
+        if found["n"][0]:
+            raise finer_than_microseconds("an event")
+
+    def _query(self, sql: str) -> pl.DataFrame:
+        with self._explained():
+            found = pl.from_arrow(self._connection.sql(sql).to_arrow_table())
+        assert isinstance(found, pl.DataFrame)
+        return found
+
+    def _keep(self, name: str, sql: str, **values: str) -> None:
+        with self._explained():
+            self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}", values or None)
+
+    def _view(self, name: str, sql: str) -> None:
+        self._connection.execute(f"CREATE VIEW {name} AS {sql}")
+
+    def _keep_labels(self, labels: pl.DataFrame) -> None:
+        self._connection.register("batch", labels.to_arrow())
+        self._keep("labels", "SELECT label, CAST(code AS INTEGER) AS code FROM batch")
+        self._connection.unregister("batch")
+
+    def _where(self, position: int) -> str:
+        return self.plan.source.place(position) if self._staged else super()._where(position)
+
+    def _ordered(self, value: str, keys: Sequence[str]) -> str:
+        return f"list({value} ORDER BY {', '.join(keys)})"
+
+    def _size(self, values: str) -> str:
+        return f"len({values})"
+
+    def _hashed(self, name: str, text: str) -> str:
+        return f"sha256(concat(${name}, {text}))"
+
+    def _steps(self, mark: int) -> str:
+        return (
+            f"SELECT unnest(list_prepend({mark}, seq)) AS source, "
+            f"unnest(list_append(seq, {mark})) AS target, cases FROM {self.variants_table}"
+        )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say what DuckDB could not do, and what would help."""
+        try:
+            yield
+        except self._duckdb.OutOfMemoryException as error:
+            raise LogError(
+                f"{in_words(self.memory)} of memory were not enough, or the temporary folder "
+                f"{self._scratch.path.parent} is full ({_first_line(error)}); give more with "
+                f"{option('memory', '8GB')}, or another folder in TMPDIR"
+            ) from None
+        except self._duckdb.Error as error:
+            raise LogError(f"it cannot be read: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _as_key(column: str, kinds: dict[str, str]) -> str | None:
+    known = kinds[column] == "VARCHAR" or kinds[column] in _INTEGERS
+    return quoted(column) if known else None
+
+
+def _as_text(column: str, kinds: dict[str, str]) -> str | None:
+    if kinds[column] in _INTEGERS:
+        return f"CAST({quoted(column)} AS VARCHAR)"
+    return quoted(column) if kinds[column] == "VARCHAR" else None
+
+
+def _as_order(column: str, kinds: dict[str, str]) -> str | None:
+    plain = _INTEGERS | _TIMES | {"VARCHAR", _ZONED}
+    return quoted(column) if kinds[column] in plain else None
+
+
+def _as_instant(column: str, kinds: dict[str, str], *, utc: bool) -> str | None:
+    """Microseconds since 1970; local times of other zones are read by the rules of memory."""
+    kind, name = kinds[column], quoted(column)
+    if kind == _ZONED:
+        return f"epoch_us({name})"
+    if kind not in _TIMES or not utc:
+        return None
+    if kind == "TIMESTAMP_NS":
+        return f"epoch_ns({name}) // 1000"
+    return f"epoch_us(CAST({name} AS TIMESTAMP))"

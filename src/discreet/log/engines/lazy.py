@@ -1,0 +1,174 @@
+"""EngineLog: a log whose events stay where they are, and are counted there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from discreet.arrays import Ints
+from discreet.log.assemble import assemble
+from discreet.log.engines.limits import in_words
+from discreet.log.engines.protocol import Courses, Engine
+from discreet.log.errors import LogError, option
+from discreet.log.events import CASE, TIME, EventLog
+from discreet.log.reads import Reads
+from discreet.log.shaping import Shaped
+from discreet.log.variants import Variants
+
+if TYPE_CHECKING:
+    from discreet.log.events import Classifier
+
+EVENT_BYTES = 100
+"""What an event takes in this process, with what mechanisms compute of it."""
+
+COURSE_BYTES = 40
+"""What an event takes as numbers: its code and its time, twice while they are handed over."""
+
+VARIANT_EVENT_BYTES = 40
+"""What an event of a variant takes in this process: its code, and the keys that sort variants."""
+
+
+class EngineLog(EventLog):
+    """A log like any other for whoever reads its variants, which the engine counts.
+
+    What reads single events gets case, activity, time and individual of all of them, if they fit
+    into the engine's memory limit; further columns stay where they are. `require` refuses, before
+    anything is spent, what does not fit.
+    """
+
+    engine: Engine
+
+    def __init__(self, engine: Engine, shaped: Shaped, classifier: Classifier) -> None:
+        facts = engine.facts()
+        kept = {
+            "engine": engine,
+            "activities": facts.activities,
+            "individual": shaped.individual,
+            "attributes": {},
+            "names": shaped.names,
+            "left_out": facts.left_out,
+            "classifier": classifier,
+            "_shaped": shaped,
+        }
+        self.__dict__.update(kept)
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+        return self.engine.facts().cases
+
+    @property
+    def events(self) -> int:
+        """Number of events."""
+        return self.engine.facts().events
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the events carry timestamps."""
+        return self.engine.facts().period is not None
+
+    @cached_property
+    def variants(self) -> Variants:
+        """The variants and their counts."""
+        many = self.engine.variant_events()
+        self._check_room(many * VARIANT_EVENT_BYTES, "its variants", "")
+        return self.engine.variants()
+
+    @cached_property
+    def _loaded(self) -> EventLog:
+        """The events in this process: case, activity, time and individual."""
+        advice = "choose a mechanism that reads variants only, such as travas, or "
+        self._check_room(self.events * EVENT_BYTES, "its events", advice)
+        found = self.courses()
+        case = np.repeat(np.arange(len(found.names)), np.diff(found.offsets))
+        columns = {}
+        if found.individuals is not None and self.individual not in (None, CASE):
+            people = pl.Series(found.individuals, dtype=pl.String)
+            columns[str(self.individual)] = people.gather(case)
+        times = found.times if found.times is not None else np.zeros(len(found.codes), np.int64)
+        log = assemble(found.names, self.activities, found.codes, found.offsets, times, columns)
+        table = log.table if found.times is not None else log.table.drop(TIME)
+        return replace(
+            log,
+            table=table,
+            individual=self.individual,
+            names=self.names,
+            left_out=self.left_out,
+            classifier=self.classifier,
+        )
+
+    def courses(self) -> Courses:
+        """The cases as numbers, if they fit into memory."""
+        self._check_room(self.events * COURSE_BYTES, "its cases", "")
+        return self.engine.courses()
+
+    def _check_room(self, size: int, what: str, advice: str) -> None:
+        if size > self.engine.memory:
+            raise LogError(
+                f"this log is too large: {what} take about {in_words(size)}, and "
+                f"{in_words(self.engine.memory)} may be used; {advice}allow more with "
+                f"{option('memory', in_words(2 * size).replace(' ', ''))}"
+            )
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The events: case, activity, time and individual."""
+        return self._loaded.table
+
+    @property
+    def order(self) -> Ints:
+        """How they are sorted."""
+        return self._loaded.order
+
+    @property
+    def codes(self) -> Ints:
+        """What happened, as numbers of activities."""
+        return self._loaded.codes
+
+    @property
+    def offsets(self) -> Ints:
+        """Where each case begins."""
+        return self._loaded.offsets
+
+    @property
+    def variant_of_case(self) -> npt.NDArray[np.int64]:
+        """For each case the index of its variant in `variants`."""
+        return self._loaded.variant_of_case
+
+    def cases_of_individuals(self) -> npt.NDArray[np.int64]:
+        """How many cases each individual has, in no telling order."""
+        return self.engine.cases_of_individuals()
+
+    def period(self) -> tuple[int, int] | None:
+        """The first and the last time, in microseconds since 1970; none without times."""
+        return self.engine.facts().period
+
+    def schema(self) -> pl.DataFrame:
+        """The columns under their names here, without rows."""
+        return self.__dict__["_shaped"].table  # type: ignore[no-any-return]
+
+    def require(self, reads: Reads) -> None:
+        """Fetch what a mechanism reads, so that it fails now if it must."""
+        _ = self.variants if reads == "variants" else self._loaded
+
+    def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
+        """The chosen cases, in the order given; of the events in this process."""
+        return self._loaded.take_cases(chosen)
+
+    def bounded(self, cases: int, key: bytes) -> EngineLog:
+        """At most so many cases of each individual, chosen in the engine by a secret key."""
+        return EngineLog(self.engine.bounded(cases, key), self.__dict__["_shaped"], self.classifier)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()} in {self.engine.name}"
+
+    def _repr_html_(self) -> str:
+        from discreet import notebook
+
+        return notebook.box(repr(self), notebook.of(self.variants))

@@ -1,0 +1,93 @@
+"""The engine in this process: a log that is in memory as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import Integers
+from discreet.log.engines.limits import memory_limit
+from discreet.log.engines.protocol import Courses, Facts
+from discreet.log.engines.sql import unbroken_ties
+from discreet.log.events import CASE, TIME, EventLog, labels_of
+from discreet.log.follows import Follows
+from discreet.log.instants import microseconds
+from discreet.log.variants import Variants
+
+
+@dataclass(frozen=True)
+class MemoryEngine:
+    """Answers from an `EventLog`: what every other engine is measured by."""
+
+    log: EventLog
+    name: ClassVar[str] = "memory"
+
+    @property
+    def memory(self) -> int:
+        """How many bytes may be used."""
+        return memory_limit(None)
+
+    def facts(self) -> Facts:
+        """How much there is."""
+        log = self.log
+        return Facts(log.cases, log.events, log.activities, log.period(), log.left_out)
+
+    def variants(self) -> Variants:
+        """The variants and how many cases follow each."""
+        return self.log.variants
+
+    def variant_events(self) -> int:
+        """How many events all variants have."""
+        return len(self.log.variants.codes)
+
+    def lengths(self) -> dict[int, int]:
+        """How many cases have each number of events."""
+        lengths, counts = np.unique(np.diff(self.log.offsets), return_counts=True)
+        return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
+
+    def follows(self) -> Follows:
+        """How often one activity directly follows another."""
+        return Follows.of_variants(self.log.variants)
+
+    def cases_of_individuals(self) -> Integers:
+        """How many cases each individual has, sorted."""
+        return self.log.cases_of_individuals()
+
+    def courses(self) -> Courses:
+        """The cases themselves, by name."""
+        log = self.log
+        log = log.take_cases(sorted(range(log.cases), key=log.case_ids.__getitem__))
+        people = None
+        if log.individual is not None:
+            people = log.table[log.individual].cast(pl.String).gather(log.order[log.offsets[:-1]])
+        return Courses(
+            names=log.case_ids,
+            codes=log.codes.astype(np.int64),
+            offsets=log.offsets.astype(np.int64),
+            times=microseconds(log) if log.has_times else None,
+            individuals=None if people is None else people.to_list(),
+        )
+
+    def bounded(self, cases: int, key: bytes) -> MemoryEngine:
+        """At most so many cases of each individual, chosen by a secret key."""
+        log = self.log
+        salt = key.hex()
+        hashes = [hashlib.sha256((salt + name).encode()).hexdigest() for name in log.case_ids]
+        frame = pl.DataFrame({"person": log.individual_of_case, "hash": hashes})
+        kept = frame.select(pl.col("hash").rank("ordinal").over("person") <= cases).to_series()
+        return MemoryEngine(log.take_cases(kept.arg_true().to_numpy()))
+
+
+def check_ties(log: EventLog, tie_break: Sequence[str]) -> None:
+    """Refuse a log from rows without an order if nothing tells the order of some events."""
+    keys = [CASE, *([TIME] if log.has_times else []), *tie_break]
+    frame = log.table.select(keys).with_columns(labels_of(log.table, log.classifier).alias("label"))
+    tied = frame.group_by(keys).agg(pl.col("label").n_unique().alias("many"))
+    many = tied.filter(pl.col("many") > 1).height
+    if many:
+        raise unbroken_ties(many)

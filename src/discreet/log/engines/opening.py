@@ -1,0 +1,99 @@
+"""From files, tables and queries to a log that an engine has counted."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from discreet.log.engines.lazy import EngineLog
+from discreet.log.engines.limits import memory_limit
+from discreet.log.engines.plan import Plan
+from discreet.log.engines.sources import (
+    Source,
+    as_query,
+    from_database,
+    from_delimited,
+    from_frame,
+    from_parquet,
+    from_relation,
+)
+from discreet.log.errors import LogError, option
+from discreet.log.events import Classifier
+from discreet.log.raw import RawTable
+from discreet.log.shaping import Shape
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+]*://")
+DATABASES = (".duckdb", ".ddb")
+"""How the name of a DuckDB database ends."""
+
+
+def without_order(data: Any, query: str | None) -> Source | None:
+    """What has rows without an order, databases and relations; None for everything else."""
+    if isinstance(data, str) and _ADDRESS.match(data):
+        return from_database(data, query)
+    if isinstance(data, str | os.PathLike) and str(data).lower().endswith(DATABASES):
+        return _from_duckdb(Path(data), query)
+    if query is not None:
+        raise LogError(f"{option('query')} is for databases, and this is none")
+    if type(data).__name__ == "DuckDBPyRelation":
+        return from_relation(data)
+    return None
+
+
+def source_of(
+    data: pl.DataFrame | Sequence[Path], name: str, delimiter: str | None, encoding: str | None
+) -> Source:
+    """A frame or files as a source of events."""
+    if isinstance(data, pl.DataFrame):
+        return from_frame(data, name)
+    if all(path.name.lower().endswith(".parquet") for path in data):
+        from discreet.log.engines.duckdb import load
+
+        load()
+        return from_parquet(data, name)
+    texts = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+    if all(path.name.lower().endswith(texts) for path in data):
+        tabs = all(".tsv" in path.name.lower() for path in data)
+        return from_delimited(data, name, delimiter or ("\t" if tabs else None), encoding)
+    raise LogError(
+        f"{name} is read in memory only ({option('engine', 'memory')}); engines read Parquet and "
+        "CSV: write it as one of them"
+    )
+
+
+def counted_by_duckdb(
+    source: Source, shape: Shape, classifier: Classifier, memory: str | int | None
+) -> EngineLog:
+    """Let DuckDB read, check and count the events."""
+    from discreet.log.engines.duckdb import DuckDBEngine
+
+    plan = Plan.of(source, shape, classifier)
+    engine = DuckDBEngine(plan, memory_limit(memory)).read()
+    return EngineLog(engine, plan.shaped, classifier)
+
+
+def collected(source: Source) -> RawTable:
+    """All of a source in memory."""
+    batches = list(source.batches(source.schema.columns))
+    return RawTable(source.name, pl.concat(batches) if batches else source.schema, source.place)
+
+
+def _from_duckdb(path: Path, query: str | None) -> Source:
+    from discreet.log.engines.duckdb import load
+
+    duckdb = load()
+    if not path.is_file():
+        raise LogError(f"there is no file {path}; check the path")
+    if not query:
+        raise LogError(f"{path.name} is a database: name a table or query with {option('query')}")
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+        return from_relation(connection.sql(as_query(query)), path.name)
+    except duckdb.Error as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise LogError(f"{path.name} cannot be read: {reason}") from None

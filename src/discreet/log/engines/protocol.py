@@ -1,0 +1,80 @@
+"""What an engine answers; every number is a sum over cases of what reads one case."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from discreet.arrays import Integers
+from discreet.log.events import LeftOut
+from discreet.log.follows import Follows
+from discreet.log.variants import Variants
+
+
+class Facts(NamedTuple):
+    """How much there is; for the holder of the log only."""
+
+    cases: int
+    events: int
+    activities: tuple[str, ...]
+    period: tuple[int, int] | None
+    """The first and the last time, in microseconds since 1970."""
+    left_out: LeftOut = LeftOut()
+
+
+class Courses(NamedTuple):
+    """Every case in the order of their names: what happened, as numbers of activities, and when."""
+
+    names: list[str]
+    codes: Integers
+    offsets: Integers
+    times: Integers | None
+    """Microseconds since 1970; none if the log is read without times."""
+    individuals: list[str] | None
+    """Whose case each is, if the log says."""
+
+
+class Engine(Protocol):
+    """A log that has been read and checked, wherever its events are.
+
+    A case's sequence is a function of that case alone: its events in the order of time, then of
+    the columns that break ties, then of the position in the file, where there is one. What would
+    leave the order open, or lacks a value, was refused on reading. So one case more or less
+    changes one count by one, on every engine.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line."""
+
+    @property
+    def memory(self) -> int:
+        """How many bytes it may use, and so may what leaves it."""
+
+    def facts(self) -> Facts:
+        """How much there is."""
+
+    def variants(self) -> Variants:
+        """The variants and how many cases follow each."""
+
+    def variant_events(self) -> int:
+        """How many events all variants have, each counted once: how much `variants` will bring."""
+
+    def lengths(self) -> dict[int, int]:
+        """How many cases have each number of events."""
+
+    def follows(self) -> Follows:
+        """How often one activity directly follows another, starts a case and ends one."""
+
+    def cases_of_individuals(self) -> Integers:
+        """How many cases each individual has, sorted."""
+
+    def courses(self) -> Courses:
+        """The cases themselves."""
+
+    def bounded(self, cases: int, key: bytes) -> Engine:
+        """The same with at most so many cases of each individual, chosen by a secret key.
+
+        Of each individual the cases with the smallest SHA-256 of key and name are kept: a choice
+        that reads nothing of the others, so that with every key the cases of one individual change
+        what is kept of that individual only.
+        """

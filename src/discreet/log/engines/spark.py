@@ -1,0 +1,266 @@
+"""Spark: logs of a cluster, in the session that is there, or one on this machine.
+
+A session of its own keeps the tables apart from everybody else's.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import unquote, urlparse
+
+import polars as pl
+
+from discreet.log.engines.lazy import EngineLog
+from discreet.log.engines.limits import memory_limit
+from discreet.log.engines.plan import Plan
+from discreet.log.engines.sources import Source
+from discreet.log.engines.sql import FILE_BITS, SqlEngine, literal, quoted
+from discreet.log.errors import LogError, option
+from discreet.log.listing import files_of, same_schema
+from discreet.log.shaping import Shape
+from discreet.log.times import EPOCHS
+
+if TYPE_CHECKING:
+    from discreet.log.events import Classifier
+
+_KINDS: dict[str, Any] = {
+    "string": pl.String,
+    "tinyint": pl.Int8,
+    "smallint": pl.Int16,
+    "int": pl.Int32,
+    "bigint": pl.Int64,
+    "boolean": pl.Boolean,
+    "date": pl.Date,
+    "timestamp": pl.Datetime("us", "UTC"),
+    "timestamp_ntz": pl.Datetime("us"),
+    "float": pl.Float32,
+    "double": pl.Float64,
+}
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_DAY = 86_400_000_000
+
+
+def load() -> Any:
+    """The package, or an error that says how to get it."""
+    try:
+        import pyarrow  # noqa: F401
+        from pyspark import sql
+    except ImportError:
+        raise LogError(
+            "the engine spark is not installed: pip install 'discreet[spark]' (it needs Java 17), "
+            f"or choose {option('engine', 'duckdb')}"
+        ) from None
+    return sql
+
+
+def session(memory: int, **more: str) -> Any:
+    """The session that is there; else one on this machine, which nobody reaches from outside.
+
+    `more` are further settings of a session that is started, with _ for the dots in their names.
+    """
+    sql = load()
+    found = sql.SparkSession.getActiveSession()
+    if found is not None:
+        return found
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": f"{memory // 2**20}m",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        **{name.replace("_", "."): value for name, value in more.items()},
+    }
+    builder = sql.SparkSession.builder.master("local[*]").appName("discreet")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        raise LogError(f"Spark cannot be started ({_said(error)}); it needs Java 17") from None
+
+
+def counted_by_spark(
+    data: Any, shape: Shape, classifier: Classifier, memory: str | int | None
+) -> EngineLog:
+    """Let Spark read, check and count a data frame, or Parquet files."""
+    limit = memory_limit(memory)
+    if hasattr(data, "sparkSession"):
+        source, frame = from_frame(data), data
+    else:
+        files = files_of(Path(data))
+        source, frame = from_files(files, Path(data).name), None
+    plan = Plan.of(source, shape, classifier)
+    engine = SparkEngine(plan, limit, frame).read()
+    return EngineLog(engine, plan.shaped, classifier)
+
+
+def from_frame(frame: Any) -> Source:
+    """A data frame of Spark, whose rows have no order."""
+    schema = {name: _KINDS.get(kind, pl.List(pl.Null)) for name, kind in frame.dtypes}
+    return Source("the data frame", pl.DataFrame(schema=schema), _no_batches, ordered=False)
+
+
+def from_files(files: Sequence[Path], name: str) -> Source:
+    """Parquet files, which Spark reads itself."""
+    if not all(path.name.lower().endswith(".parquet") for path in files):
+        raise LogError(
+            f"{name} is not Parquet, which is what the engine spark reads; use "
+            f"{option('engine', 'duckdb')}"
+        )
+    return Source(name, same_schema(files), _no_batches, parquet=tuple(files))
+
+
+def _no_batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    raise NotImplementedError("Spark reads for itself")
+
+
+class SparkEngine(SqlEngine):
+    """Sorts and counts on whatever machines the session has."""
+
+    name: ClassVar[str] = "spark"
+    text: ClassVar[str] = "STRING"
+
+    def __init__(
+        self, plan: Plan, memory: int, frame: Any = None, partitions: int | None = None
+    ) -> None:
+        super().__init__(memory, plan)
+        with self._explained():
+            whole = session(memory) if frame is None else frame.sparkSession
+            self._session = whole.newSession()
+            self._session.conf.set("spark.sql.session.timeZone", "UTC")
+            if partitions is not None:
+                self._session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+            if frame is None:
+                self._frame = self._session.read.parquet(*map(str, plan.source.parquet))
+            else:
+                name = f"discreet_{uuid.uuid4().hex}"
+                frame.createGlobalTempView(name)
+                self._frame = self._session.table(f"global_temp.{name}")
+
+    def read(self) -> SparkEngine:
+        """Read, check and count the log."""
+        with self._explained():
+            self._frame.selectExpr(*self._expressions()).createOrReplaceTempView("events")
+            self.count(drop_incomplete=self.plan.shape.drop_incomplete)
+        return self
+
+    def _expressions(self) -> list[str]:
+        """The columns of `events`; what Spark would read by other rules than memory is refused."""
+        plan, kinds = self.plan, dict(self._frame.dtypes)
+        label = _as_text(plan.activity, kinds)
+        if plan.lifecycle is not None:
+            label = f"concat({label}, '+', coalesce({_as_text(plan.lifecycle, kinds)}, ''))"
+        parts = {"case_id": _as_text(plan.case, kinds), "label": label}
+        if plan.time is not None:
+            parts["ts"] = _as_instant(plan.time, kinds, plan.shape)
+        if plan.shape.individual is not None:
+            parts["person"] = _as_text(plan.shape.individual, kinds)
+        for i, column in enumerate(plan.shape.tie_break):
+            if column in plan.shape.types:
+                raise _unclear(column, "a declared type")
+            parts[f"tie_{i}"] = quoted(column, "`")
+        if self.layout.placed:
+            parts["pos"] = f"shiftleft({self._file_number()}, {FILE_BITS}) + _metadata.row_index"
+        return [f"{expression} AS {name}" for name, expression in parts.items()]
+
+    def _file_number(self) -> str:
+        files = [str(path.resolve()) for path in self.plan.source.parquet]
+        if len(files) == 1:
+            return "0L"
+        pairs = [(files.index(_path_of(uri)), uri) for uri in self._frame.inputFiles()]
+        uris = [f"file:{urlparse(uri).path}" for _, uri in sorted(pairs)]
+        listed = ", ".join(literal(uri) for uri in uris)
+        return f"CAST(array_position(array({listed}), _metadata.file_path) - 1 AS BIGINT)"
+
+    def _query(self, sql: str) -> pl.DataFrame:
+        with self._explained():
+            found = pl.from_arrow(self._session.sql(sql).toArrow())
+        assert isinstance(found, pl.DataFrame)
+        return found
+
+    def _keep(self, name: str, sql: str, **values: str) -> None:
+        with self._explained():
+            found = self._session.sql(sql, args=values or None).persist()
+            found.count()  # computed now, so that nothing fails later
+            found.createOrReplaceTempView(name)
+
+    def _view(self, name: str, sql: str) -> None:
+        self._session.sql(sql).createOrReplaceTempView(name)
+
+    def _keep_labels(self, labels: pl.DataFrame) -> None:
+        rows = self._session.createDataFrame(labels.rows(), "label STRING, code INT")
+        rows.createOrReplaceTempView("labels")
+
+    def _ordered(self, value: str, keys: Sequence[str]) -> str:
+        fields = ", ".join(f"{key} AS key_{i}" for i, key in enumerate(keys))
+        return f"transform(array_sort(collect_list(struct({fields}, {value} AS v))), x -> x.v)"
+
+    def _size(self, values: str) -> str:
+        return f"size({values})"
+
+    def _hashed(self, name: str, text: str) -> str:
+        return f"sha2(concat(:{name}, {text}), 256)"
+
+    def _steps(self, mark: int) -> str:
+        step = (
+            f"named_struct('source', coalesce(get(seq, i - 1), {mark}), "
+            f"'target', coalesce(get(seq, i), {mark}))"
+        )
+        return (
+            "SELECT step.source AS source, step.target AS target, cases FROM (SELECT "
+            f"explode(transform(sequence(0, size(seq)), i -> {step})) AS step, cases "
+            f"FROM {self.variants_table}) AS exploded"
+        )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say what Spark could not do."""
+        try:
+            yield
+        except LogError:
+            raise
+        except Exception as error:
+            raise LogError(f"Spark cannot read it: {_said(error)}") from None
+
+
+def _said(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:300] or type(error).__name__
+
+
+def _path_of(uri: str) -> str:
+    return unquote(urlparse(uri).path)
+
+
+def _unclear(column: str, kind: str) -> LogError:
+    return LogError(
+        f"the column {column!r} holds {kind}, which the engine spark does not read by the rules of "
+        "the others; convert it in Spark first: activities, cases and individuals to strings or "
+        "whole numbers, times to timestamps"
+    )
+
+
+def _as_text(column: str, kinds: dict[str, str]) -> str:
+    if kinds[column] not in ("string", "boolean", "date", *_INTEGERS):
+        raise _unclear(column, kinds[column])
+    return f"CAST({quoted(column, '`')} AS STRING)"
+
+
+def _as_instant(column: str, kinds: dict[str, str], shape: Shape) -> str:
+    """Microseconds since 1970."""
+    kind, name = kinds[column], quoted(column, "`")
+    form = shape.timestamp_format
+    if form in EPOCHS and kind in _INTEGERS:
+        return f"CAST({name} AS BIGINT) * {EPOCHS[form]}"
+    if form is None and kind == "timestamp":
+        return f"unix_micros({name})"
+    if form is None and shape.timezone == "UTC" and kind == "timestamp_ntz":
+        return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {name})"
+    if form is None and shape.timezone == "UTC" and kind == "date":
+        return f"unix_date({name}) * {_DAY}L"
+    raise _unclear(column, f"{kind} as times of {shape.timezone}")

@@ -1,0 +1,316 @@
+"""What engines ask in SQL, written once; a dialect fills in the few words that differ.
+
+Three tables hold everything: `events` (case_id, label, ts, what breaks ties, whose case it is),
+`cases` (case_id and its sequence of codes) and `variants` (sequence and how many cases follow it).
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import Integers
+from discreet.log.engines.plan import Plan
+from discreet.log.engines.protocol import Courses, Facts
+from discreet.log.errors import LogError, option
+from discreet.log.events import LeftOut, no_individuals
+from discreet.log.follows import Follows
+from discreet.log.raw import by_row
+from discreet.log.times import in_range
+from discreet.log.variants import Variants
+
+FILE_BITS = 40
+"""A position is the number of the file, then that of the row in this many bits."""
+
+
+class SqlEngine(ABC):
+    """Counts where the events are; what reaches this process are sums over cases."""
+
+    name: ClassVar[str]
+    text: ClassVar[str]
+    """The type of texts."""
+
+    def __init__(self, memory: int, plan: Plan) -> None:
+        self.memory = memory
+        self.plan = plan
+        self.layout = plan.layout
+        self._facts: Facts | None = None
+        self._copies = count(1)
+
+    @abstractmethod
+    def _query(self, sql: str) -> pl.DataFrame:
+        """The answer to a query."""
+
+    @abstractmethod
+    def _keep(self, name: str, sql: str, **values: str) -> None:
+        """Keep the answer under a name; values are bound, never written into the text."""
+
+    @abstractmethod
+    def _view(self, name: str, sql: str) -> None:
+        """Give a query a name, without asking it yet."""
+
+    @abstractmethod
+    def _ordered(self, value: str, keys: Sequence[str]) -> str:
+        """An aggregate: a list of the values in the order of the keys."""
+
+    @abstractmethod
+    def _size(self, values: str) -> str:
+        """The length of a list."""
+
+    @abstractmethod
+    def _hashed(self, name: str, text: str) -> str:
+        """SHA-256, in hexadecimal, of a bound value followed by a text."""
+
+    @abstractmethod
+    def _steps(self, mark: int) -> str:
+        """A query of source, target and cases of each step; the mark stands for both ends."""
+
+    events_table = "events"
+    cases_table = "cases"
+    variants_table = "variants"
+
+    def count(self, *, drop_incomplete: bool = False) -> None:
+        """Check the events, then put every case in order and count the variants."""
+        left_out = self._complete() if drop_incomplete else LeftOut()
+        per_label = self._per_label()
+        self._check(per_label)
+        labels = sorted(per_label["label"].to_list())
+        self._keep_labels(pl.DataFrame({"label": labels, "code": range(len(labels))}))
+        whose = ", min(person) AS person, max(person) AS other" if self.layout.people else ""
+        self._keep(
+            self.cases_table,
+            f"SELECT case_id, {self._ordered('code', self.layout.order)} AS seq{whose} "
+            f"FROM {self.events_table} JOIN labels USING (label) GROUP BY case_id",
+        )
+        if self.layout.people:
+            self._check_individuals()
+        self._count_variants()
+        period = None
+        if self.layout.timed:
+            period = int(per_label["first"].min()), int(per_label["last"].max())  # type: ignore[arg-type]
+        events = int(per_label["events"].sum())
+        self._facts = Facts(self._cases(), events, tuple(labels), period, left_out)
+
+    @abstractmethod
+    def _keep_labels(self, labels: pl.DataFrame) -> None:
+        """Keep the table of activities with their codes."""
+
+    def _place(self, column: str) -> str:
+        """Where the first event stands that has no value in a column, in words."""
+        if not self.layout.placed:
+            return "an event"
+        found = self._query(f"SELECT min(pos) AS pos FROM events WHERE {column} IS NULL")["pos"][0]
+        return self._where(found)
+
+    def _where(self, position: int) -> str:
+        """A position in the files, in words."""
+        file, row = divmod(position, 1 << FILE_BITS)
+        files = self.plan.source.parquet
+        return f"{files[file].name}, {by_row(row)}" if len(files) > 1 else by_row(row)
+
+    def _count_variants(self) -> None:
+        self._keep(
+            self.variants_table,
+            f"SELECT seq, count(*) AS cases FROM {self.cases_table} GROUP BY seq",
+        )
+
+    def _cases(self) -> int:
+        return int(self._query(f"SELECT count(*) AS n FROM {self.cases_table}")["n"][0])
+
+    def _complete(self) -> LeftOut:
+        """Leave out cases that lack a required value, and events without a case."""
+        lacks = " OR ".join(f"{column} IS NULL" for column in self.layout.required)
+        self._keep(
+            "incomplete",
+            f"SELECT DISTINCT case_id FROM events WHERE case_id IS NOT NULL AND ({lacks})",
+        )
+        self._view(
+            "complete",
+            "SELECT * FROM events WHERE case_id IS NOT NULL AND NOT EXISTS "
+            "(SELECT 1 FROM incomplete WHERE incomplete.case_id = events.case_id)",
+        )
+        self.events_table = "complete"
+        count = "(SELECT count(*) FROM {})"
+        found = self._query(
+            f"SELECT {count.format('incomplete')} AS cases, "
+            f"{count.format('events')} - {count.format('complete')} AS events"
+        )
+        return LeftOut(int(found["cases"][0]), int(found["events"][0]))
+
+    def _per_label(self) -> pl.DataFrame:
+        missing = ", ".join(
+            f"count(*) - count({column}) AS lacks_{column}" for column in self.layout.required
+        )
+        period = ", min(ts) AS first, max(ts) AS last" if self.layout.timed else ""
+        return self._query(
+            f"SELECT label, count(*) AS events, {missing}{period} "
+            f"FROM {self.events_table} GROUP BY label"
+        )
+
+    def _check(self, per_label: pl.DataFrame) -> None:
+        """Refuse events that lack a value, lie outside the calendar, or have no order."""
+        total = int(per_label["events"].sum())
+        if not total:
+            raise LogError("no events; there is nothing to release")
+        for column, word in self.layout.required.items():
+            lacking = int(per_label[f"lacks_{column}"].sum())
+            if lacking:
+                raise LogError(
+                    f"{self._place(column)} has no {word} ({lacking} of {total} "
+                    "events have none); fill it in, or leave such cases out with "
+                    "drop_incomplete=True (--drop-incomplete)"
+                )
+        if self.layout.timed and not in_range(per_label["first"].min(), per_label["last"].max()):
+            raise LogError("timestamps lie outside the years 1 to 9999; mend them")
+        if not self.layout.placed:
+            self._check_ties()
+
+    def _check_ties(self) -> None:
+        """Refuse events of one case whose order nothing tells: any other order is as true."""
+        keys = ", ".join(["case_id", *self.layout.order])
+        found = self._query(
+            f"SELECT count(*) AS n FROM (SELECT 1 AS tied FROM {self.events_table} GROUP BY {keys} "
+            "HAVING min(label) <> max(label)) AS ties"
+        )
+        if int(found["n"][0]):
+            raise unbroken_ties(int(found["n"][0]))
+
+    def _check_individuals(self) -> None:
+        mixed = self._query(
+            f"SELECT min(CAST(case_id AS {self.text})) AS name FROM {self.cases_table} "
+            "WHERE person <> other"
+        )["name"][0]
+        if mixed is not None:
+            raise LogError(
+                f"case {mixed!r} belongs to several individuals; choose a column that is constant "
+                "within a case"
+            )
+
+    def facts(self) -> Facts:
+        """How much there is."""
+        assert self._facts is not None, "count first"
+        return self._facts
+
+    def variant_events(self) -> int:
+        """How many events all variants have, each counted once."""
+        size = self._size("seq")
+        found = self._query(f"SELECT sum({size}) AS n FROM {self.variants_table}")["n"][0]
+        return int(found or 0)
+
+    def variants(self) -> Variants:
+        """The variants and how many cases follow each."""
+        found = self._query(f"SELECT seq, cases FROM {self.variants_table}")
+        codes, offsets = flat(found["seq"])
+        counts = found["cases"].cast(pl.Int64).to_numpy()
+        fresh = Variants(self.facts().activities, codes.astype(np.int32), offsets, counts)
+        return fresh.take(fresh.canonical_order())
+
+    def lengths(self) -> dict[int, int]:
+        """How many cases have each number of events."""
+        found = self._query(
+            f"SELECT {self._size('seq')} AS length, CAST(sum(cases) AS BIGINT) AS cases "
+            f"FROM {self.variants_table} GROUP BY {self._size('seq')}"
+        )
+        found = found.sort("length")
+        return dict(zip(found["length"].to_list(), found["cases"].to_list(), strict=True))
+
+    def follows(self) -> Follows:
+        """How often one activity directly follows another, starts a case and ends one."""
+        size = len(self.facts().activities) + 1
+        found = self._query(
+            "SELECT source, target, CAST(sum(cases) AS BIGINT) AS n "
+            f"FROM ({self._steps(size - 1)}) AS steps GROUP BY source, target"
+        )
+        counts = np.zeros((size, size), dtype=np.int64)
+        counts[found["source"].to_numpy(), found["target"].to_numpy()] = found["n"].to_numpy()
+        return Follows(self.facts().activities, counts)
+
+    def cases_of_individuals(self) -> Integers:
+        """How many cases each individual has, sorted."""
+        if not self.layout.people:
+            raise no_individuals()
+        found = self._query(f"SELECT count(*) AS n FROM {self.cases_table} GROUP BY person")
+        return np.sort(found["n"].cast(pl.Int64).to_numpy())
+
+    def courses(self) -> Courses:
+        """The cases themselves, by name."""
+        timed, people = self.layout.timed, self.layout.people
+        if timed:
+            self._keep(
+                "clocks",
+                f"SELECT case_id, {self._ordered('ts', self.layout.order)} AS times "
+                f"FROM {self.events_table} GROUP BY case_id",
+            )
+        found = self._query(
+            f"SELECT CAST(case_id AS {self.text}) AS name, seq{', times' if timed else ''}"
+            f"{', person' if people else ''} FROM {self.cases_table}"
+            f"{' JOIN clocks USING (case_id)' if timed else ''}"
+        ).sort("name")
+        codes, offsets = flat(found["seq"])
+        return Courses(
+            names=found["name"].to_list(),
+            codes=codes.astype(np.int64),
+            offsets=offsets,
+            times=flat(found["times"])[0].astype(np.int64) if timed else None,
+            individuals=found["person"].to_list() if people else None,
+        )
+
+    def bounded(self, cases: int, key: bytes) -> Self:
+        """At most so many cases of each individual, chosen by a secret key."""
+        if not self.layout.people:
+            raise no_individuals()
+        fresh = copy.copy(self)
+        fresh.restrict(next(self._copies), cases, key)
+        return fresh
+
+    def restrict(self, number: int, cases: int, key: bytes) -> None:
+        """Leave out all but a few cases of each individual, in tables of its own."""
+        hashed = self._hashed("key", f"CAST(case_id AS {self.text})")
+        ranked = (
+            "SELECT case_id, seq, person, "
+            f"row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS place "
+            f"FROM {self.cases_table}"
+        )
+        self.cases_table, self.variants_table = f"cases_{number}", f"variants_{number}"
+        self._keep(
+            self.cases_table,
+            f"SELECT case_id, seq, person FROM ({ranked}) AS ranked WHERE place <= {int(cases)}",
+            key=key.hex(),
+        )
+        self._count_variants()
+        events = sum(length * many for length, many in self.lengths().items())
+        whole = self.facts()
+        self._facts = Facts(self._cases(), events, whole.activities, whole.period, whole.left_out)
+
+
+def unbroken_ties(many: int) -> LogError:
+    """What is said where the order of events is open: any other order would be as true."""
+    return LogError(
+        f"different events of one case have the same time ({many} times), and the rows of a table "
+        f"have no order: name columns that tell it with {option('tie_break', 'sequence_number')}; "
+        "the activity's own column will do if any fixed order is good enough"
+    )
+
+
+def flat(lists: pl.Series) -> tuple[Integers, Integers]:
+    """Lists one after another, and where each begins."""
+    lengths = lists.list.len().to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+    values = lists.explode().drop_nulls().to_numpy() if len(lists) else np.zeros(0)
+    return np.asarray(values), offsets
+
+
+def quoted(name: str, mark: str = '"') -> str:
+    """A name as SQL writes it, whatever it contains."""
+    return mark + name.replace(mark, 2 * mark) + mark
+
+
+def literal(value: Any) -> str:
+    """A text as SQL writes it."""
+    return "'" + str(value).replace("'", "''") + "'"

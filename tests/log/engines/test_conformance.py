@@ -1,0 +1,73 @@
+"""Every engine passes the suite that others are asked to pass; what breaks it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from discreet.log.engines.memory import MemoryEngine
+from discreet.log.engines.plan import Plan
+from discreet.log.engines.protocol import Engine
+from discreet.log.engines.sources import from_parquet
+from discreet.log.reading import read_log
+from discreet.log.shaping import Shape
+from discreet.testing import ENGINE_CHECKS, ConformanceError, check_engine
+from tests.conftest import RealLog, read_once
+
+
+def in_memory(
+    files: Sequence[Path], *, threads: int, individual: str | None, drop_incomplete: bool
+) -> Engine:
+    pattern = f"{files[0].parent}/{files[0].stem.rpartition('-')[0]}-*.parquet"
+    return MemoryEngine(
+        read_log(pattern, individual=individual, drop_incomplete=drop_incomplete, engine="memory")
+    )
+
+
+def in_duckdb(
+    files: Sequence[Path], *, threads: int, individual: str | None, drop_incomplete: bool
+) -> Engine:
+    pytest.importorskip("duckdb", reason="needs the extra duckdb")
+    from discreet.log.engines.duckdb import DuckDBEngine
+
+    shape = Shape(individual=individual, drop_incomplete=drop_incomplete)
+    plan = Plan.of(from_parquet(files, "log"), shape, "activity")
+    return DuckDBEngine(plan, 500_000_000, threads).read()
+
+
+@pytest.mark.parametrize("check", ENGINE_CHECKS)
+def test_duckdb_conforms(check: str) -> None:
+    check_engine(in_duckdb, only=check)
+
+
+@pytest.mark.parametrize("check", ["several_files", "individuals", "refusals"])
+def test_memory_conforms_where_it_is_not_the_measure_itself(check: str) -> None:
+    check_engine(in_memory, only=check)
+
+
+def test_real_logs_are_counted_alike(small_real_log: tuple[RealLog, Path]) -> None:
+    check_engine(in_duckdb, only="given_logs", logs=[read_once(small_real_log[1])])
+
+
+@pytest.mark.parametrize("check", ["ties", "repeats", "several_files"])
+def test_an_engine_that_forgets_the_position_is_found(
+    check: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.log.engines.plan import Layout
+
+    reversed_order = property(lambda self: ["ts", "-pos"])
+    monkeypatch.setattr(Layout, "order", reversed_order)
+    with pytest.raises(ConformanceError, match="variants"):
+        check_engine(in_duckdb, only=check)
+
+
+def test_an_engine_that_bounds_by_a_fixed_order_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.log.engines.duckdb import DuckDBEngine
+
+    monkeypatch.setattr(
+        DuckDBEngine, "_hashed", lambda self, name, text: f"concat(left(${name}, 0), {text})"
+    )
+    with pytest.raises(ConformanceError, match="kept"):
+        check_engine(in_duckdb, only="individuals")

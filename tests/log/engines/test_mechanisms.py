@@ -1,0 +1,140 @@
+"""Mechanisms on a log in DuckDB: the same release, or a refusal before anything is spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import discreet
+from discreet.ledger.fingerprint import fingerprint
+from discreet.ledger.ledger import Ledger
+from discreet.log.engines.lazy import EngineLog
+from discreet.log.errors import LogError
+from discreet.log.events import EventLog
+from discreet.log.reading import read_log
+from discreet.log.samples import PERSON, sample_log
+from discreet.log.writing import write_log
+from discreet.mechanisms.base import Mechanism, bound_individuals
+from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.randomness import Randomness
+from discreet.utility.evaluation import Evaluator
+
+pytest.importorskip("duckdb", reason="needs the extra duckdb")
+
+BY_VARIANTS = [n for n in mechanism_names() if mechanism_class(n).reads == "variants"]
+QUICK: dict[str, dict[str, Any]] = {
+    "choice": {"candidates": "travas,laplace"},
+    "sacofa": {"rules": "learn"},
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("engine") / "log.parquet"
+    write_log(sample_log("permits", cases=400, seed=5), made)
+    return made
+
+
+def counted(path: Path, *, limit: bool = False) -> EngineLog:
+    log = read_log(path, engine="duckdb", individual=PERSON)
+    assert isinstance(log, EngineLog)
+    if limit:
+        log.__dict__["_check_room"] = _never
+    return log
+
+
+def _never(size: int, what: str, advice: str) -> None:
+    if what != "its variants":
+        raise LogError(f"{what} are asked for")
+
+
+def built(name: str, **more: Any) -> Mechanism:
+    given: dict[str, Any] = {"epsilon": 2.0, **QUICK.get(name, {}), **more}
+    if "alphabet" in mechanism_class(name).parameters():
+        given["alphabet"] = "from-log"
+    return mechanism(name, **given)
+
+
+@pytest.mark.parametrize("name", BY_VARIANTS)
+def test_what_reads_variants_releases_the_same(name: str, path: Path) -> None:
+    chosen = built(name)
+    memory = read_log(pl.read_parquet(path), individual=PERSON)
+    found = chosen.release(counted(path, limit=True), insecure_seed=4)
+    expected = chosen.release(memory, insecure_seed=4)
+    assert found.artefact == expected.artefact
+    assert found.guarantee == expected.guarantee
+    assert chosen.advice(counted(path, limit=True)) == chosen.advice(memory)
+
+
+def test_most_of_our_mechanisms_read_variants_only() -> None:
+    expected = {"auto", "choice", "df-laplace", "dpim", "headtail", "laplace", "sacofa", "sapa"}
+    assert set(BY_VARIANTS) == expected | {"travas", "utravas"}
+
+
+@pytest.mark.parametrize(("name", "more"), [("amun", {}), ("whole", {"variants": "travas"})])
+def test_what_reads_events_gets_them_if_they_fit(
+    name: str, more: dict[str, Any], path: Path
+) -> None:
+    chosen = mechanism(name, epsilon=2.0, **more)
+    released = chosen.release(counted(path), insecure_seed=1)
+    log = released.log()
+    assert log.cases > 100
+    assert log.has_times
+    with pytest.raises(LogError, match="are asked for"):
+        chosen.check(counted(path, limit=True))
+
+
+def test_nothing_is_spent_on_what_does_not_fit(path: Path, tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.db", create=True) as ledger:
+        ledger.set_budget("clinic", Budget(5, 1e-3))
+        large = counted(path, limit=True)
+        with pytest.raises(LogError, match="are asked for"):
+            ledger.release(mechanism("amun", epsilon=1), large, source="clinic")
+        assert ledger.account("clinic").spent.epsilon == 0
+        ledger.release(mechanism("travas", epsilon=1), large, source="clinic")
+        assert ledger.account("clinic").spent.epsilon == 1
+        (warning,) = ledger.recognise(large, "clinic")
+        assert "not looked up" in warning
+
+
+def test_a_log_is_recognised_whatever_counted_it(path: Path) -> None:
+    key = b"k" * 32
+    memory = read_log(pl.read_parquet(path), individual=PERSON)
+    assert fingerprint(counted(path), key) == fingerprint(memory, key)
+
+
+def test_individuals_are_bounded_in_the_engine(path: Path) -> None:
+    log = counted(path, limit=True)
+    bounded = bound_individuals(log, 1, Randomness.system())
+    assert isinstance(bounded, EngineLog)
+    assert bounded.cases == len(log.cases_of_individuals()) < log.cases
+    chosen = mechanism("travas", epsilon=2.0, cases_per_individual=1)
+    release = chosen.release(log)
+    assert release.guarantee.unit == "individual"
+    assert 0 < release.artefact.cases < 2 * bounded.cases
+
+
+def test_a_log_in_an_engine_is_a_log(path: Path) -> None:
+    log = counted(path)
+    memory = read_log(pl.read_parquet(path), individual=PERSON)
+    assert isinstance(log, EventLog)
+    assert repr(log).endswith("in duckdb")
+    assert "permit" in log._repr_html_().lower() or "→" in log._repr_html_()
+    assert sorted(log.case_ids) == sorted(memory.case_ids)
+    assert log.schema().schema == memory.schema().schema
+    both = [
+        Evaluator(one).evaluate(memory.variants, measures=("similarity", "follows"))
+        for one in (log, memory)
+    ]
+    assert [f.value for f in both[0]] == [f.value for f in both[1]]
+    assert len(log.individual_of_case) == log.cases
+    assert log.take_cases([0, 1]).cases == 2
+
+
+def test_release_takes_a_file_and_an_engine(path: Path) -> None:
+    released = discreet.release(path, "travas", engine="duckdb", memory="500MB", no_ledger=True)
+    assert released.artefact.cases > 0
