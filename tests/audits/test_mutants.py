@@ -22,13 +22,7 @@ TRAINED = {"ddpm", "sequence", "travag"}
 NOT_IN_THE_TREE = {"auto"}
 """Its noise is that of what it chooses."""
 NAMES = [name for name in audited_names() if name not in NOT_IN_THE_TREE]
-SHOWN = {
-    "start weeks, coarse",
-    "durations of cases, coarse",
-    "events that begin before the one before them has ended",
-    "names of case:channel",
-    "values of org:group",
-}
+SHOWN = {"start weeks, coarse", "durations of cases, coarse", "names of case:channel"}
 """Of the steps of whole, whose releases take long and whose tables are all drawn by one function;
 the others are audited by `discreet audit whole --mutants`."""
 FEW = Effort(runs=24, seconds=0.0, fewest=24, trials=6)
