@@ -54,7 +54,7 @@ class Browser:
         assert answer.status_code == 200, answer.text[:500]
 
 
-def settled(house: House, job: str, seconds: float = 120) -> Any:
+def settled(house: House, job: str, seconds: float = 600) -> Any:
     """A job when it is over."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -85,7 +85,7 @@ def settings(tmp_path: Path, logs_folder: Path) -> Settings:
         ledger=locate(tmp_path / "ledger.db"),
         hosts=("localhost", "127.0.0.1"),
         rhythm=0.01,
-        seconds=120,
+        seconds=600,
     )
 
 

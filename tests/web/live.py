@@ -20,7 +20,7 @@ def live(house: House) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", server_header=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not server.started and time.monotonic() < end:
         time.sleep(0.02)
     port = server.servers[0].sockets[0].getsockname()[1]

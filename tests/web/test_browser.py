@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, FilePayload, Page
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-PATIENCE = 120_000
+PATIENCE = 600_000
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +228,7 @@ def test_an_analyst_and_a_steward_at_once(chromium: Chromium, house: House) -> N
         steward.goto(f"{address}/requests")
         pages[0].accessible()
         steward.click("text=Approve: spend and release")
-        for _ in range(600):
+        for _ in range(3000):
             analyst.reload()
             if analyst.locator("text=To the release").count():
                 break

@@ -29,7 +29,7 @@ from tests.web.conftest import HOST, Browser, settled
 
 def running(house: House, job: str) -> int:
     """The process of a job, as soon as it runs."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while time.monotonic() < end:
         process = house.jobs._processes.get(job)
         if process is not None:
