@@ -178,7 +178,7 @@ def test_mapping(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="exists already"):
         save_mapping(kept, log)
     for text, words in {
-        "color = 'red'": "'color' is no option",
+        "color = 'red'": "'color' is not an option",
         "case = 1": "case is 1",
         "case =": "is not TOML",
     }.items():

@@ -30,6 +30,9 @@ class Small:
     def variants(self) -> Variants:
         return Variants.from_counts(self.counts)
 
+    def require(self, reads: str) -> None:
+        """All that a mechanism reads of it is there."""
+
 
 def loss_at_least(
     mechanism: Mechanism,

@@ -17,7 +17,15 @@ from discreet.web.house import House
 def live(house: House) -> Iterator[str]:
     """Its address."""
     app = create_app(house.settings, house)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", server_header=False))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            port=0,
+            log_level="warning",
+            log_config=None,  # else it closes the handlers of others, and they their streams
+            server_header=False,
+        )
+    )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     end = time.monotonic() + 300
