@@ -86,8 +86,8 @@ def audit(
 
     Runs it many times on pairs of logs that differ in one case and proves a lower bound on
     epsilon: the event that shows it, how often it was seen on either log, and the verdict. Exit
-    code 1 if the certificate is violated. One mechanism takes a minute or so, --all about ten
-    minutes on two free processors, --all --quick about two.
+    code 1 if the certificate is violated. One mechanism takes a minute or so, --all half an hour or
+    more on two free processors, --all --quick a few minutes.
 
     [bold]Examples[/bold]
 
