@@ -62,10 +62,7 @@ class Asking:
 
     def get_offer(self, identity: str) -> Row[Any]:
         """One offer."""
-        with self.database.reading() as connection:
-            row = connection.execute(
-                select(tables.offers).where(tables.offers.c.id == identity)
-            ).one_or_none()
+        row = self.database.row(tables.offers, identity)
         if row is None:
             raise MissingError(translate("This is not offered any more."))
         return row
@@ -136,10 +133,7 @@ class Asking:
 
     def get(self, identity: str) -> Row[Any]:
         """One request."""
-        with self.database.reading() as connection:
-            row = connection.execute(
-                select(tables.requests).where(tables.requests.c.id == identity)
-            ).one_or_none()
+        row = self.database.row(tables.requests, identity)
         if row is None:
             raise MissingError(translate("There is no such request."))
         return row

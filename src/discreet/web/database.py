@@ -19,6 +19,7 @@ from sqlalchemy import (
     ForeignKey,
     Integer,
     MetaData,
+    Row,
     String,
     Table,
     Text,
@@ -191,6 +192,11 @@ class Database:
                 connection.execute(text("BEGIN IMMEDIATE"))
             yield connection
             connection.commit()
+
+    def row(self, table: Table, identity: str) -> Row[Any] | None:
+        """The row of that identifier, if there is one."""
+        with self.reading() as connection:
+            return connection.execute(select(table).where(table.c.id == identity)).one_or_none()
 
     def note(self, user: str, did: str, what: str = "") -> None:
         """Enter in the trail who did what."""

@@ -136,10 +136,7 @@ class Jobs:
 
     def get(self, identity: str) -> Job:
         """One job."""
-        with self.database.reading() as connection:
-            row = connection.execute(
-                select(tables.jobs).where(tables.jobs.c.id == identity)
-            ).one_or_none()
+        row = self.database.row(tables.jobs, identity)
         if row is None:
             raise MissingError(translate("There is no such job."))
         return _job(row)

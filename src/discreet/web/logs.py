@@ -111,10 +111,7 @@ class Logs:
 
     def get(self, identity: str) -> Log:
         """One log."""
-        with self.database.reading() as connection:
-            row = connection.execute(
-                select(tables.logs).where(tables.logs.c.id == identity)
-            ).one_or_none()
+        row = self.database.row(tables.logs, identity)
         if row is None or not Path(row.file).exists():
             raise MissingError(translate("This log is not here any more: bring it again."))
         return _log(row)

@@ -117,7 +117,7 @@ def from_files(files: Sequence[Path], name: str) -> Source:
 
 
 def _no_batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    raise NotImplementedError("Spark reads for itself")
+    raise AssertionError("Spark reads its frames and files itself; no batch is ever asked for")
 
 
 class SparkEngine(SqlEngine):
