@@ -13,6 +13,7 @@ import polars as pl
 
 from discreet import notebook
 from discreet.arrays import Ints
+from discreet.log.counted import Counted
 from discreet.log.errors import LogError
 from discreet.log.frames import as_pandas
 from discreet.log.reads import Reads
@@ -129,6 +130,11 @@ class EventLog:
     def variants(self) -> Variants:
         """The variants and their counts."""
         return self._counted[0]
+
+    @property
+    def counted(self) -> Counted:
+        """The same; where they are too many, sequences come only when they are taken."""
+        return self.variants
 
     @property
     def variant_of_case(self) -> npt.NDArray[np.int64]:

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-Reads = Literal["variants", "events"]
-"""How often each variant occurs, or single events as well."""
+Reads = Literal["counts", "variants", "events"]
+"""How many cases follow each variant and the sequences of a few, all sequences, or single events
+as well."""

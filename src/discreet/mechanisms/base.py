@@ -181,7 +181,7 @@ class Mechanism(ABC, Generic[A_co]):
         """
         if self.cases_per_individual is not None:
             log.cases_of_individuals()
-        log.require(self.reads)
+        log.require(self._needs)
         if self.case_budget.epsilon < LEAST_EPSILON:
             raise ParameterError(
                 f"each case would have {self.case_budget}, too little to say anything: raise "
@@ -195,6 +195,11 @@ class Mechanism(ABC, Generic[A_co]):
             raise ParameterError(
                 f"{error}; give a larger epsilon, or larger shares of it"
             ) from error
+
+    @property
+    def _needs(self) -> Reads:
+        """What it reads with these parameters, if that is less than `reads` says."""
+        return self.reads
 
     def _prepare(self) -> None:
         """Compute what follows from the parameters alone and may fail: the noise they buy."""

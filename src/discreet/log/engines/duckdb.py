@@ -44,6 +44,7 @@ class DuckDBEngine(SqlEngine):
 
     name: ClassVar[str] = "duckdb"
     text: ClassVar[str] = "VARCHAR"
+    rank_order: ClassVar[str] = "rowid"
 
     def __init__(self, plan: Plan, memory: int, threads: int | None = None) -> None:
         super().__init__(memory, plan)
@@ -156,9 +157,9 @@ class DuckDBEngine(SqlEngine):
     def _view(self, name: str, sql: str) -> None:
         self._connection.execute(f"CREATE VIEW {name} AS {sql}")
 
-    def _keep_labels(self, labels: pl.DataFrame) -> None:
-        self._connection.register("batch", labels.to_arrow())
-        self._keep("labels", "SELECT label, CAST(code AS INTEGER) AS code FROM batch")
+    def _register(self, name: str, rows: pl.DataFrame) -> None:
+        self._connection.register("batch", rows.to_arrow())
+        self._keep(name, "SELECT * FROM batch")
         self._connection.unregister("batch")
 
     def _where(self, position: int) -> str:

@@ -13,6 +13,8 @@ import polars as pl
 
 from discreet.arrays import Ints
 from discreet.log.assemble import assemble
+from discreet.log.counted import Counted
+from discreet.log.engines.counting import MOST_VARIANTS, InEngine
 from discreet.log.engines.limits import in_words
 from discreet.log.engines.protocol import Courses, Engine
 from discreet.log.errors import LogError, option
@@ -29,6 +31,9 @@ EVENT_BYTES = 100
 
 COURSE_BYTES = 40
 """What an event takes as numbers: its code and its time, twice while they are handed over."""
+
+COUNT_BYTES = 40
+"""What a variant takes in this process if only its count is there, with the noise on it."""
 
 VARIANT_EVENT_BYTES = 40
 """What an event of a variant takes in this process: its code, and the keys that sort variants."""
@@ -76,9 +81,22 @@ class EngineLog(EventLog):
     @cached_property
     def variants(self) -> Variants:
         """The variants and their counts."""
-        many = self.engine.variant_events()
-        self._check_room(many * VARIANT_EVENT_BYTES, "its variants", "")
+        advice = "choose travas, or headtail with a sample of what it hides (tail_sample), or "
+        self._check_room(self._variant_bytes, "its variants", advice)
         return self.engine.variants()
+
+    @cached_property
+    def counted(self) -> Counted:
+        """The variants as long as they are few; else their counts, and sequences on demand."""
+        stay = InEngine(self.engine)
+        if len(stay) <= MOST_VARIANTS and self._variant_bytes <= self.engine.memory:
+            return self.variants
+        self._check_room(len(stay) * COUNT_BYTES, "the counts of its variants", "")
+        return stay
+
+    @property
+    def _variant_bytes(self) -> int:
+        return self.engine.variant_events() * VARIANT_EVENT_BYTES
 
     @cached_property
     def _loaded(self) -> EventLog:
@@ -155,7 +173,10 @@ class EngineLog(EventLog):
 
     def require(self, reads: Reads) -> None:
         """Fetch what a mechanism reads, so that it fails now if it must."""
-        _ = self.variants if reads == "variants" else self._loaded
+        if reads == "counts":
+            _ = self.counted
+        else:
+            _ = self.variants if reads == "variants" else self._loaded
 
     def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
         """The chosen cases, in the order given; of the events in this process."""

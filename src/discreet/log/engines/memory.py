@@ -12,7 +12,7 @@ import polars as pl
 
 from discreet.arrays import Integers
 from discreet.log.engines.limits import memory_limit
-from discreet.log.engines.protocol import Courses, Facts
+from discreet.log.engines.protocol import Courses, Facts, Sizes
 from discreet.log.engines.sql import unbroken_ties
 from discreet.log.events import CASE, TIME, EventLog, labels_of
 from discreet.log.follows import Follows
@@ -49,6 +49,25 @@ class MemoryEngine:
         """How many cases have each number of events."""
         lengths, counts = np.unique(np.diff(self.log.offsets), return_counts=True)
         return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
+
+    def sizes(self) -> Sizes:
+        """How many variants there are of each number of cases and each length."""
+        found, many = np.unique(self._sizes, axis=1, return_counts=True)
+        return Sizes(found[0], found[1], many)
+
+    def picked(self, cases: Integers, length: Integers, rank: Integers) -> Variants:
+        """The variants of these numbers of cases, lengths and ranks, in the order given."""
+        order = np.lexsort(self._sizes[::-1])
+        kinds, first = np.unique(self._sizes[:, order], axis=1, return_index=True)
+        begin = dict(zip(map(tuple, kinds.T.tolist()), first.tolist(), strict=True))
+        wanted = zip(cases.tolist(), length.tolist(), strict=True)
+        places = np.array([begin[size] for size in wanted], dtype=np.int64) + rank
+        return self.log.variants.take(order[places])
+
+    @property
+    def _sizes(self) -> Integers:
+        variants = self.log.variants
+        return np.stack([variants.counts, variants.lengths]).astype(np.int64)
 
     def follows(self) -> Follows:
         """How often one activity directly follows another."""

@@ -33,6 +33,14 @@ class Courses(NamedTuple):
     """Whose case each is, if the log says."""
 
 
+class Sizes(NamedTuple):
+    """How many variants there are of each number of cases and each length, in rising order."""
+
+    cases: Integers
+    length: Integers
+    variants: Integers
+
+
 class Engine(Protocol):
     """A log that has been read and checked, wherever its events are.
 
@@ -58,6 +66,15 @@ class Engine(Protocol):
 
     def variant_events(self) -> int:
         """How many events all variants have, each counted once: how much `variants` will bring."""
+
+    def sizes(self) -> Sizes:
+        """How many variants there are of each number of cases and each length."""
+
+    def picked(self, cases: Integers, length: Integers, rank: Integers) -> Variants:
+        """The variants of these numbers of cases, lengths and ranks, in the order given.
+
+        Ranks count from 0 and number the variants of one size in some order, always the same.
+        """
 
     def lengths(self) -> dict[int, int]:
         """How many cases have each number of events."""

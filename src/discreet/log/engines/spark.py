@@ -125,6 +125,7 @@ class SparkEngine(SqlEngine):
 
     name: ClassVar[str] = "spark"
     text: ClassVar[str] = "STRING"
+    rank_order: ClassVar[str] = "seq"
 
     def __init__(
         self, plan: Plan, memory: int, frame: Any = None, partitions: int | None = None
@@ -193,9 +194,8 @@ class SparkEngine(SqlEngine):
     def _view(self, name: str, sql: str) -> None:
         self._session.sql(sql).createOrReplaceTempView(name)
 
-    def _keep_labels(self, labels: pl.DataFrame) -> None:
-        rows = self._session.createDataFrame(labels.rows(), "label STRING, code INT")
-        rows.createOrReplaceTempView("labels")
+    def _register(self, name: str, rows: pl.DataFrame) -> None:
+        self._session.createDataFrame(rows.to_arrow()).createOrReplaceTempView(name)
 
     def _ordered(self, value: str, keys: Sequence[str]) -> str:
         fields = ", ".join(f"{key} AS key_{i}" for i, key in enumerate(keys))

@@ -32,6 +32,7 @@ from discreet.privacy.steps.leaves import (
     Selecting,
 )
 from discreet.privacy.steps.promise import Statement, as_asked, promised
+from discreet.privacy.steps.sampling import Sampled
 
 __all__ = [
     "Choosing",
@@ -47,6 +48,7 @@ __all__ = [
     "RandomStopping",
     "Renyi",
     "Reserved",
+    "Sampled",
     "SampledGaussian",
     "Selecting",
     "Sequential",
