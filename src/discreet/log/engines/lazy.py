@@ -81,7 +81,7 @@ class EngineLog(EventLog):
     @cached_property
     def variants(self) -> Variants:
         """The variants and their counts."""
-        advice = "choose travas, or headtail with a sample of what it hides (tail_sample), or "
+        advice = f"choose travas, or headtail with {option('tail_sample', '0.1')}, or "
         self._check_room(self._variant_bytes, "its variants", advice)
         return self.engine.variants()
 
