@@ -24,6 +24,10 @@ class Counted(Protocol):
         """How many cases follow each sequence."""
 
     @property
+    def lengths(self) -> Ints:
+        """Number of events of each sequence."""
+
+    @property
     def cases(self) -> int:
         """Number of cases."""
 

@@ -55,6 +55,8 @@ class EventLog:
     names: dict[str, str] = field(default_factory=dict)
     left_out: LeftOut = LeftOut()
     classifier: Classifier = "activity"
+    whole_schema: pl.DataFrame | None = None
+    """The columns of the file under their names here, if some were left out; without rows."""
 
     @classmethod
     def from_table(
@@ -186,10 +188,13 @@ class EventLog:
 
     def schema(self) -> pl.DataFrame:
         """The columns under their names here, without rows."""
-        return self.table.clear()
+        return self.table.clear() if self.whole_schema is None else self.whole_schema
 
     def require(self, reads: Reads) -> None:
         """Raise LogError if what a mechanism reads cannot be had; of a log in memory all can."""
+
+    def prepare(self, cases: int, reads: Reads) -> None:
+        """Raise LogError if so many cases of each individual, and what is read, cannot be had."""
 
     def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
         """The chosen cases, in the order given."""

@@ -43,6 +43,12 @@ class InEngine:
         counts: Integers = np.repeat(self.sizes.cases, self.sizes.variants)
         return counts
 
+    @cached_property
+    def lengths(self) -> Integers:
+        """How many events each variant has."""
+        lengths: Integers = np.repeat(self.sizes.length, self.sizes.variants)
+        return lengths
+
     @property
     def activities(self) -> tuple[str, ...]:
         """The labels that the sequences are made of."""

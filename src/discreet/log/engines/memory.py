@@ -14,7 +14,7 @@ from discreet.arrays import Integers
 from discreet.log.engines.limits import memory_limit
 from discreet.log.engines.protocol import Courses, Facts, Sizes
 from discreet.log.engines.sql import unbroken_ties
-from discreet.log.events import CASE, TIME, EventLog, labels_of
+from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog, labels_of
 from discreet.log.follows import Follows
 from discreet.log.instants import microseconds
 from discreet.log.variants import Variants
@@ -91,6 +91,22 @@ class MemoryEngine:
             times=microseconds(log) if log.has_times else None,
             individuals=None if people is None else people.to_list(),
         )
+
+    @property
+    def further_columns(self) -> int:
+        """How many columns without a role it hands over if events are asked for."""
+        return len(self._further)
+
+    @property
+    def _further(self) -> list[str]:
+        roles = (CASE, ACTIVITY, TIME, LIFECYCLE, self.log.individual)
+        return [name for name in self.log.table.columns if name not in roles]
+
+    def further(self) -> pl.DataFrame:
+        """The columns without a role, event by event as in `courses`."""
+        log = self.log
+        log = log.take_cases(sorted(range(log.cases), key=log.case_ids.__getitem__))
+        return log.frame.select(self._further)
 
     def bounded(self, cases: int, key: bytes) -> MemoryEngine:
         """At most so many cases of each individual, chosen by a secret key."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import polars as pl
+
 from discreet.arrays import Integers
 from discreet.log.events import LeftOut
 from discreet.log.follows import Follows
@@ -58,6 +60,10 @@ class Engine(Protocol):
     def memory(self) -> int:
         """How many bytes it may use, and so may what leaves it."""
 
+    @property
+    def further_columns(self) -> int:
+        """How many columns without a role it hands over if events are asked for."""
+
     def facts(self) -> Facts:
         """How much there is."""
 
@@ -87,6 +93,9 @@ class Engine(Protocol):
 
     def courses(self) -> Courses:
         """The cases themselves."""
+
+    def further(self) -> pl.DataFrame:
+        """The columns without a role that were asked for, event by event as in `courses`."""
 
     def bounded(self, cases: int, key: bytes) -> Engine:
         """The same with at most so many cases of each individual, chosen by a secret key.

@@ -86,7 +86,12 @@ def session(memory: int, **more: str) -> Any:
 
 
 def counted_by_spark(
-    data: Any, shape: Shape, classifier: Classifier, memory: str | int | None
+    data: Any,
+    shape: Shape,
+    classifier: Classifier,
+    memory: str | int | None,
+    *,
+    further: bool = False,
 ) -> EngineLog:
     """Let Spark read, check and count a data frame, or Parquet files."""
     limit = memory_limit(memory)
@@ -95,7 +100,7 @@ def counted_by_spark(
     else:
         files = files_of(Path(data))
         source, frame = from_files(files, Path(data).name), None
-    plan = Plan.of(source, shape, classifier)
+    plan = Plan.of(source, shape, classifier, further=further)
     engine = SparkEngine(plan, limit, frame).read()
     return EngineLog(engine, plan.shaped, classifier)
 
@@ -166,6 +171,7 @@ class SparkEngine(SqlEngine):
             if column in plan.shape.types:
                 raise _unclear(column, "a declared type")
             parts[f"tie_{i}"] = quoted(column, "`")
+        parts |= {f"more_{i}": quoted(column, "`") for i, column in enumerate(plan.further)}
         if self.layout.placed:
             parts["pos"] = f"shiftleft({self._file_number()}, {FILE_BITS}) + _metadata.row_index"
         return [f"{expression} AS {name}" for name, expression in parts.items()]

@@ -196,6 +196,11 @@ class SqlEngine(ABC):
                 "within a case"
             )
 
+    @property
+    def further_columns(self) -> int:
+        """How many columns without a role it hands over if events are asked for."""
+        return len(self.plan.further)
+
     def facts(self) -> Facts:
         """How much there is."""
         assert self._facts is not None, "count first"
@@ -293,6 +298,21 @@ class SqlEngine(ABC):
             times=flat(found["times"])[0].astype(np.int64) if timed else None,
             individuals=found["person"].to_list() if people else None,
         )
+
+    def further(self) -> pl.DataFrame:
+        """The columns without a role that were asked for, event by event as in `courses`."""
+        wanted = self.plan.further
+        if not wanted:
+            return pl.DataFrame()
+        columns = ", ".join(f"more_{i}" for i in range(len(wanted)))
+        keys = ", ".join([f"CAST(case_id AS {self.text})", *self.layout.order])
+        found = self._query(
+            f"SELECT {columns} FROM {self.events_table} "
+            f"WHERE case_id IN (SELECT case_id FROM {self.cases_table}) ORDER BY {keys}"
+        )
+        kinds = {column: self.plan.source.schema.schema[column] for column in wanted}
+        found = found.rename(dict(zip(found.columns, wanted, strict=True))).cast(kinds)  # type: ignore[arg-type]
+        return self.plan.named(found)
 
     def bounded(self, cases: int, key: bytes) -> Self:
         """At most so many cases of each individual, chosen by a secret key."""
