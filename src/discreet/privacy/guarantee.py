@@ -22,7 +22,7 @@ from discreet.privacy.words.levels import (
 Status = Literal["proved", "conditional", "refuted", "unproved"]
 Neighbours = Literal["add-remove", "swap"]
 Unit = Literal["case", "individual"]
-Source = Literal["operating system", "seeded"]
+RandomnessKind = Literal["operating system", "seeded"]
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Guarantee:
     conditions: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     composition: str = "one step"
-    randomness: Source = "operating system"
+    randomness: RandomnessKind = "operating system"
     case_column: str | None = None
     individual_column: str | None = None
 
@@ -125,7 +125,7 @@ class Guarantee:
             (self.status, Status),
             (self.neighbours, Neighbours),
             (self.unit, Unit),
-            (self.randomness, Source),
+            (self.randomness, RandomnessKind),
         ):
             if value not in get_args(allowed):
                 raise ValueError(f"{value!r} is not one of {', '.join(get_args(allowed))}")
