@@ -15,7 +15,7 @@ from discreet.mechanisms.amun import Amun
 from discreet.mechanisms.amun.published import Published, publish
 from discreet.privacy.randomness import Randomness
 from discreet.utility.before_after import active_cases_plot, smape, variant_frequencies_plot
-from discreet.utility.times import duration_distance, throughput_distance, times_smape
+from discreet.utility.calendar import duration_distance, throughput_distance, times_smape
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 NAMES = (

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from discreet.cli.console import err, out, print_json, show_findings, stage
+from discreet.cli.console import err, out, print_json, show_findings, show_table, stage
 from discreet.cli.options import (
     Json,
+    TakesOptions,
     given_parameters,
     mechanism_names_for_shells,
     read,
-    with_options,
 )
 from discreet.mechanisms.parameters import ParameterError
 
@@ -34,7 +33,7 @@ STYLES = {
 }
 
 
-@with_options(parameters=True)
+@TakesOptions(parameters=True)
 def audit(
     mechanism: Annotated[
         str | None,
@@ -155,10 +154,8 @@ def _show(found: list[Audit], left_out: dict[str, str]) -> None:
     single = len(found) == 1
     for one in found:
         if single:
-            table = Table("pair", "runs", "held against", "ε at least", "exact", "event", "seen on")
-            for row in pair_rows(one):
-                table.add_row(*row)
-            out.print(table, markup=False)
+            heads = ("pair", "runs", "held against", "ε at least", "exact", "event", "seen on")
+            show_table(heads, pair_rows(one))
         style = STYLES[one.verdict]
         mechanism, settings, claimed, certified, bound, words, event, pair = overview(one)
         out.print(f"[{style}]{words}[/{style}]  [bold]{mechanism}[/bold] {settings}")
@@ -166,10 +163,10 @@ def _show(found: list[Audit], left_out: dict[str, str]) -> None:
         if event:
             out.print(f"  shown by: {event} (pair: {pair})", markup=False)
     if steps := step_rows(found):
-        table = Table("mechanism", "step", "ε at least", "without its noise", "mutant")
-        for row in steps:
-            table.add_row(*row[:5])
-        out.print(table, markup=False)
+        show_table(
+            ("mechanism", "step", "ε at least", "without its noise", "mutant"),
+            [row[:5] for row in steps],
+        )
     for name, reason in left_out.items():
         err.print(f"not audited: {name}: {reason}", markup=False)
 
@@ -192,10 +189,8 @@ def _list(mechanism: str | None, as_json: bool) -> None:
     if as_json:
         print_json([{"pair": p.name, "shows": p.story, "logs": p.describe()} for p in pairs])
         return
-    table = Table("pair", "neighbours", "what it shows", "logs")
-    for one in pairs:
-        table.add_row(one.name, one.neighbours, one.story, one.describe())
-    out.print(table, markup=False)
+    lines = [(one.name, one.neighbours, one.story, one.describe()) for one in pairs]
+    show_table(("pair", "neighbours", "what it shows", "logs"), lines)
 
 
 def _file(
@@ -216,14 +211,9 @@ def _file(
 
 @contextmanager
 def _progress() -> Iterator[Watch]:
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns,
-        TextColumn("{task.description}"),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    ) as progress:
+    named = TextColumn("{task.description}")
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), named)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("", total=None)
 
         def watch(done: int, total: int, name: str) -> None:

@@ -14,21 +14,20 @@ from discreet.cli.console import (
     err,
     out,
     print_json,
-    show_promise,
     show_steps,
+    show_written,
     stage,
     steward_note,
-    steward_notes,
 )
 from discreet.cli.options import (
     Json,
     LogPath,
     Quiet,
     Seed,
+    TakesOptions,
     given_parameters,
     mechanism_option,
     read,
-    with_options,
 )
 from discreet.mechanisms import DEFAULT_MECHANISM
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.releases import Release
 
 
-@with_options(parameters=True, booking=True)
+@TakesOptions(parameters=True, booking=True)
 def release(
     log: LogPath,
     output: Annotated[
@@ -114,15 +113,12 @@ def release(
     booking.confirm(certificate)
     if quiet:
         return
-    steward_notes(chosen.advice(events))
+    for note in chosen.advice(events):
+        steward_note(note)
     if as_json:
         _print(released, certificate, output)
         return
-    show_promise(certificate)
-    for note in certificate.notes:
-        out.print(Text(f"Note: {note}"))
-    out.print(f"Written: {output} ({released.describe()})", markup=False)
-    out.print(f"         {output}.certificate.json", markup=False)
+    show_written(certificate, output, released.describe())
 
 
 def _nothing(note: str) -> None:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.booking import booking_of
-from discreet.cli.console import complain, err, out, print_json, show_promise, steward_notes
+from discreet.cli.console import complain, err, out, print_json, show_promise, steward_note
 from discreet.cli.options import (
     Json,
     LogPath,
     Seed,
+    TakesOptions,
     given_parameters,
     mechanism_option,
     read,
-    with_options,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ UPDATE_EVERY = 0.3
 """Seconds between updates of the progress on a screen."""
 
 
-@with_options(parameters=True, booking=True, default="sequence")
+@TakesOptions(parameters=True, booking=True, default="sequence")
 def train(
     log: LogPath,
     output: Annotated[
@@ -83,7 +83,8 @@ def train(
         raise typer.Exit(128 + stopped.by) from None
     certificate = trained.certificate
     booking.confirm(certificate)
-    steward_notes(chosen.advice(events))
+    for note in chosen.advice(events):
+        steward_note(note)
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
         return

@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Generic, Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, Reads
 from discreet.log.files import LOG_SUFFIXES
-from discreet.log.reads import Reads
 from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.parameters import (
     Parameter,

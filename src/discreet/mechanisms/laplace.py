@@ -73,6 +73,11 @@ class PrefixMechanism(OverAlphabet[Variants]):
         "auto",
         "strict only: how the tree is made private; auto takes the one with the least threshold",
     )
+    min_count: int | None = parameter(
+        None,
+        "prune prefixes with a noisy count below this; default: derived from the noise",
+        at_least(1),
+    )
 
     def _validate(self) -> None:
         super()._validate()
@@ -173,12 +178,6 @@ class Laplace(PrefixMechanism):
     summary: ClassVar[str] = "variants from a tree of noisy prefixes; may invent, may cut"
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "variants"
-
-    min_count: int | None = parameter(
-        None,
-        "prune prefixes with a noisy count below this; default: derived from the noise",
-        at_least(1),
-    )
 
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:

@@ -29,10 +29,10 @@ class Nudge:
         self,
         rules: Rules,
         epsilon: float,
-        most_harm: int = 1,
-        pruning: Pruning = "both",
-        min_count: int | None = None,
-        min_count_harmful: int | None = None,
+        most_harm: int,
+        pruning: Pruning,
+        min_count: int | None,
+        min_count_harmful: int | None,
     ) -> None:
         self._violations = Violations(rules)
         self._rate = Fraction(epsilon) / (2 * most_harm)

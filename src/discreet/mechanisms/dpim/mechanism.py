@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, Reads
 from discreet.log.neighbours import Case, Pair, traces
-from discreet.log.reads import Reads
 from discreet.mechanisms.audit_cases import (
     SWAP_ENDLESS_CASE,
     SWAP_FAR_AHEAD,
