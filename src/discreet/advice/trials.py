@@ -26,7 +26,7 @@ DELEGATES = ("auto", "choice")
 """Mechanisms that only hand on to others, which take part themselves."""
 
 
-LATE = "not done in its share of the time"
+LATE = "not finished in its share of the time"
 
 RUNS_FOR_SCATTER = 5
 """Runs from which on a scatter is worth looking at."""
@@ -149,8 +149,8 @@ def run_trials(
     """Release the log with each mechanism at each epsilon and measure.
 
     Further parameters (an alphabet, a maximum length) go to the mechanisms that declare them. The
-    default mechanism always takes part, and first; budgets around 1 come first. Nobody gets a
-    second run before everybody had a first, no run may take more than twice its share of the time
+    default mechanism always takes part, and first; budgets around 1 come first. No mechanism
+    gets a second run before all had a first, no run may take more than twice its share of the time
     that is left (the default mechanism: all of it), and all stop after about `seconds`, but not
     before the very first had as much time. Those that were not done are named with that reason.
     """

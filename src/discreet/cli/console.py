@@ -63,7 +63,7 @@ STYLES = {"strong": "green", "moderate": "green", "weak": "yellow"}
 
 
 def show_promise(certificate: Certificate, *, failed: bool = False) -> None:
-    """Print what a certificate promises in a frame, and in front of it what must be said."""
+    """Print a certificate's promise in a frame, its warnings first."""
     promise = certificate.guarantee
     lines = [*(f"! {warning}" for warning in certificate.warnings), promise.explain()]
     style = "red" if failed else STYLES.get(promise.strength, "red")
@@ -93,7 +93,7 @@ def steward_note(note: str) -> None:
 
 
 def show_written(certificate: Certificate, output: object, what: str) -> None:
-    """Print what is promised, what else is to be said, and where the files are."""
+    """Print the promise, the notes, and where the files are."""
     show_promise(certificate)
     for note in certificate.notes:
         out.print(Text(f"Note: {note}"))

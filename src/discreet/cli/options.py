@@ -274,7 +274,7 @@ def reading_options(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLog:
-    """Read the log as the options say; without further columns if nobody asks for them."""
+    """Read the log as the options say; without further columns if none are asked for."""
     from discreet.cli.console import err, stage, steward_note
     from discreet.log.engines.choosing import choose_engine
     from discreet.log.listing import files_of
@@ -290,8 +290,8 @@ def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLo
     with stage(f"reading {path.name}"):
         log = read_log(given, further=further, **options)
     if log.left_out.events:
-        cases, events = f"{log.left_out.cases:,}", f"{log.left_out.events:,}"
-        steward_note(f"left out since values are missing: cases: {cases}, events: {events}")
+        cases, events = f"{log.left_out.cases:,} cases", f"{log.left_out.events:,} events"
+        steward_note(f"left out because values are missing: {cases}, {events}")
     return log
 
 

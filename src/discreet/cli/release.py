@@ -107,7 +107,7 @@ def release(
         _rehearse(chosen, booking, output, as_json)
         return
     events = read(log, values, further=chosen.reads == "events")
-    with stage("looking whether the log is known"):
+    with stage("checking whether the log is known"):
         booking.recognise(events)
     released, certificate = _drawn(chosen, booking, events, output, insecure_seed)
     booking.confirm(certificate)
@@ -122,7 +122,7 @@ def release(
 
 
 def _nothing(note: str) -> None:
-    """Keep still."""
+    """Print nothing."""
 
 
 def _drawn(

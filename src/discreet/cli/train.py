@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.generative.base import Generative
 
 LINES_EVERY = 10.0
-"""Seconds between lines of progress where nobody watches a screen."""
+"""Seconds between lines of progress where there is no screen."""
 UPDATE_EVERY = 0.3
 """Seconds between updates of the progress on a screen."""
 
@@ -128,7 +128,7 @@ def _progress(mechanism: Generative) -> Iterator[Callable[[Progress], None]]:
 
 
 class _Meter:
-    """Puts a training's progress in words, not more often than somebody would read."""
+    """Puts a training's progress in words, no more often than anyone would read it."""
 
     def __init__(self, mechanism: Generative) -> None:
         self._mechanism = mechanism

@@ -29,7 +29,7 @@ read, the larger a log may be."""
 
 
 class LeftOut(NamedTuple):
-    """What reading left out since required values were missing; for the log's holder only."""
+    """What reading left out because required values were missing; for the log's holder only."""
 
     cases: int = 0
     events: int = 0

@@ -264,7 +264,7 @@ class Mechanism(ABC, Generic[A_co]):
 
     @abstractmethod
     def _statement(self, asked: Budget) -> Statement:
-        """What is to be said of a release besides its cost, when this much was asked for."""
+        """What the guarantee states besides the cost, when this much was asked for."""
 
     @abstractmethod
     def _draw(self, log: EventLog, rng: Randomness) -> A_co:

@@ -81,7 +81,7 @@ def variant_frequencies_plot(log: EventLog, released: EventLog) -> str:
 
 
 def lengths_plot(logs: Mapping[str, Variants]) -> str:
-    """How many events cases have: the share of cases with at most so many, as SVG."""
+    """How many events cases have: the share of cases with at most that many, as SVG."""
     curves = []
     for (name, variants), colour in zip(logs.items(), COLOURS, strict=False):
         counts = np.bincount(variants.lengths, weights=variants.counts, minlength=2)
@@ -95,7 +95,7 @@ def lengths_plot(logs: Mapping[str, Variants]) -> str:
 
 
 def durations_plot(logs: Mapping[str, EventLog]) -> str:
-    """How long cases take: the share of cases that take at most so many days, as SVG."""
+    """How long cases take: the share of cases that take at most that many days, as SVG."""
     curves = []
     for (name, log), colour in zip(logs.items(), COLOURS, strict=False):
         times = microseconds(log)

@@ -25,16 +25,16 @@ from discreet.utility.calendar import Timed
 from discreet.utility.evaluation import Evaluation
 
 STEPS = 16
-"""A map shows so many of the log's most frequent steps."""
+"""How many of the log's most frequent steps a map shows."""
 
 CASES_DOTTED = 250
-"""A dotted chart shows so many cases."""
+"""How many cases a dotted chart shows."""
 
 KINDS = 7
-"""A dotted chart tells so many activities apart."""
+"""How many activities a dotted chart distinguishes."""
 
 BARS = 8
-"""Of an attribute so many values are shown."""
+"""How many values of an attribute are shown."""
 
 UNITS = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"), (365.25 * 86400, "y"))
 

@@ -92,7 +92,7 @@ class OverDictionary(Generative):
     def _validate(self) -> None:
         super()._validate()
         if self.dictionary is not None and self.fidelity == "published":
-            raise ParameterError("published takes its columns from the log; leave dictionary")
+            raise ParameterError("published takes its columns from the log; leave out dictionary")
 
     @classmethod
     def _strict_audit_cases(cls) -> tuple[AuditCase, ...]:
