@@ -205,9 +205,7 @@ class LedgerBooking(Booking):
         try:
             self.ledger.confirm(self.paid, certificate)
         except LedgerError as error:
-            self.tell(
-                f"the release is written and paid for, but the ledger could not note it: {error}"
-            )
+            self.tell(f"the release is written and paid for; the ledger could not note it: {error}")
         account = self.ledger.account(self.source)
         self.ledger.close()
         self.tell(f"booked as entry {self.paid.entry} on {self.source}; {account.left()}")
