@@ -125,11 +125,6 @@ class _Cell:
     runs: list[dict[str, float]] = field(default_factory=list)
 
 
-def contenders() -> list[str]:
-    """Every installed mechanism that releases by itself, the default one first."""
-    return with_default(name for name in mechanism_names() if name not in DELEGATES)
-
-
 def with_default(names: Iterable[str]) -> list[str]:
     """These mechanisms and the default one, which comes first."""
     return list(dict.fromkeys([DEFAULT_MECHANISM, *names]))
@@ -161,7 +156,7 @@ def run_trials(
         measures += ("model",)
     on_start("what a fresh sample of the process would score")
     references = _references(evaluator, measures)
-    chosen = with_default(names) if names else contenders()
+    chosen = with_default(names or (one for one in mechanism_names() if one not in DELEGATES))
     given = {"delta": delta, **(parameters or {})}
     ordered = sorted(set(epsilons), key=lambda e: abs(math.log(max(e, 1e-9))))
     cells = [_cell(name, {**given, "epsilon": e}) for e in ordered for name in chosen]

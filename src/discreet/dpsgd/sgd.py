@@ -136,11 +136,6 @@ class Steps:
         self._optimiser.step()
         self.taken += 1
 
-    def set_rate(self, rate: float) -> None:
-        """Change the optimiser's learning rate."""
-        for group in self._optimiser.param_groups:
-            group["lr"] = rate
-
     def state(self) -> dict[str, Tensor]:
         """Weights, the optimiser's memory and the steps taken: enough to continue later."""
         found = {f"weight/{name}": weight for name, weight in self.weights.items()}

@@ -52,11 +52,10 @@ TIED_CANDIDATES = Pair(
 )
 """At ε = 1, δ = .01 and two runs: nobody else's variant is among the 51, and none of them is ever
 shown, but they make up for the second variant."""
-TIED_RUNS = Pair(
+TIED_RUNS = Pair.told(
     "tied runs",
     "a rare variant grows from one case to two beside a frequent one",
-    traces("ab", 7, "c", 1),
-    Case(("c",)),
+    "7 ab, 1 c + c",
     public={"delta": 0.1},
 )
 

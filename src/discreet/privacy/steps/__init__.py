@@ -21,10 +21,10 @@ from discreet.privacy.steps.composition import RandomStopping as RandomStopping
 from discreet.privacy.steps.composition import Renyi as Renyi
 from discreet.privacy.steps.composition import Reserved as Reserved
 from discreet.privacy.steps.composition import Sequential as Sequential
-from discreet.privacy.steps.counts import gaussian as gaussian
-from discreet.privacy.steps.counts import laplace_or_gaussian as laplace_or_gaussian
-from discreet.privacy.steps.counts import least_noise as least_noise
-from discreet.privacy.steps.counts import noise_of as noise_of
+from discreet.privacy.steps.composition import gaussian as gaussian
+from discreet.privacy.steps.composition import laplace_or_gaussian as laplace_or_gaussian
+from discreet.privacy.steps.composition import least_noise as least_noise
+from discreet.privacy.steps.composition import noise_of as noise_of
 from discreet.privacy.steps.leaves import Choosing as Choosing
 from discreet.privacy.steps.leaves import Delegated as Delegated
 from discreet.privacy.steps.leaves import Gaussian as Gaussian
