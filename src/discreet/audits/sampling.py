@@ -37,7 +37,7 @@ class Effort:
 
 
 QUICK = Effort(runs=20_000, seconds=0.5, fewest=60)
-FULL = Effort(runs=100_000, seconds=0.15, fewest=24, trials=8)
+FULL = Effort(runs=100_000, seconds=0.5, fewest=40, trials=8)
 
 
 class Run(NamedTuple):
