@@ -8,8 +8,8 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
+from typer import Option
 
 from discreet.cli.console import err, out, print_json, show_table, watched
 from discreet.cli.options import (
@@ -39,16 +39,14 @@ def advise(
         list[str] | None,
         mechanism_option("Try this one beside headtail; may be repeated. Default: all that can."),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="About how long it may take.", min=1)] = 60.0,
-    repetitions: Annotated[
-        int, typer.Option(help="Runs of each setting, if time allows.", min=1)
-    ] = 10,
+    seconds: Annotated[float, Option(help="About how long it may take.", min=1)] = 60.0,
+    repetitions: Annotated[int, Option(help="Runs of each setting, if time allows.", min=1)] = 10,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also as a page with plots, .html.")
+        Path | None, Option("--output", "-o", help="Also as a page with plots, .html.")
     ] = None,
     private: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="STAND-IN",
             help="Release a stand-in for the log to this file, and read nothing else.",
             rich_help_panel="Advice that is covered",
@@ -56,7 +54,7 @@ def advise(
     ] = None,
     spend: Annotated[
         float,
-        typer.Option(
+        Option(
             help="With --private: the epsilon of the stand-in.",
             rich_help_panel="Advice that is covered",
         ),

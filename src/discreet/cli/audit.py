@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from typer import Argument, Option
 
 from discreet.cli.console import err, out, print_json, show_findings, show_table, stage
 from discreet.cli.options import (
@@ -37,47 +38,46 @@ STYLES = {
 def audit(
     mechanism: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="See `discreet mechanisms`; also laplace-count, gaussian-count. With --help "
             "after it, its own parameters are shown.",
             autocompletion=mechanism_names_for_shells,
         ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every mechanism.")] = False,
+    everything: Annotated[bool, Option("--all", help="Every mechanism.")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="The most telling pairs, a second or so each.")
+        bool, Option("--quick", help="The most telling pairs, a second or so each.")
     ] = False,
     pair: Annotated[
-        list[str] | None, typer.Option(help="Only this pair of logs; may be repeated.")
+        list[str] | None, Option(help="Only this pair of logs; may be repeated.")
     ] = None,
     releases: Annotated[
-        int | None,
-        typer.Option(min=200, help="This many of each log, however long it takes."),
+        int | None, Option(min=200, help="This many of each log, however long it takes.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; one per processor if not given.")
+        int | None, Option(min=1, help="Processes; one per processor if not given.")
     ] = None,
     mutants: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--mutants",
             help="Also without the noise of each step: what the audit could have noticed. "
             "--all does so unless --quick.",
         ),
     ] = False,
     list_pairs: Annotated[
-        bool, typer.Option("--list", help="Show the pairs of neighbouring logs.")
+        bool, Option("--list", help="Show the pairs of neighbouring logs.")
     ] = False,
     markdown: Annotated[
-        Path | None, typer.Option(help="With --all: write the results as a page.")
+        Path | None, Option(help="With --all: write the results as a page.")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option(help="Audit a released file and its certificate instead.")
+        Path | None, Option(help="Audit a released file and its certificate instead.")
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(help="With --file: the raw log, to try seeds on.")
+        Path | None, Option(help="With --file: the raw log, to try seeds on.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="With --against: how many to try.")] = 100,
+    seeds: Annotated[int, Option(min=1, help="With --against: how many to try.")] = 100,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -132,11 +132,7 @@ def audit(
             if given_parameters(values) or pair:
                 raise ParameterError("--all takes no parameters and no --pair: name a mechanism")
             found, left_out = auditing.audit_all(
-                quick=quick,
-                mutants=mutants or None,
-                effort=effort,
-                workers=processes,
-                watch=watch,
+                quick=quick, mutants=mutants or None, effort=effort, workers=processes, watch=watch
             )
     if markdown is not None:
         _write(markdown, found, left_out, quick)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
+from typer import Option
 
 from discreet.cli.console import (
     FIGURE_HEADS,
@@ -43,17 +43,15 @@ def compare(
     epsilon: Epsilons = None,
     delta: Delta = 1e-6,
     mechanism: Annotated[
-        list[str] | None,
-        mechanism_option("Only this and headtail; may be repeated. Default: all."),
+        list[str] | None, mechanism_option("Only this and headtail; may be repeated. Default: all.")
     ] = None,
     private: Annotated[
-        bool,
-        typer.Option("--private", help="Choose by a private selection and release the winner."),
+        bool, Option("--private", help="Choose by a private selection and release the winner.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="With --private: where to write it.")
+        Path | None, Option("--output", "-o", help="With --private: where to write it.")
     ] = None,
-    seconds: Annotated[float, typer.Option(help="About how long all may take together.")] = 60.0,
+    seconds: Annotated[float, Option(help="About how long all may take together.")] = 60.0,
     as_json: Json = False,
     **values: Any,
 ) -> None:

@@ -41,11 +41,7 @@ def relative_log_similarity(left: Variants, right: Variants) -> float:
 
 
 def log_similarity(
-    left: Variants,
-    right: Variants,
-    *,
-    limit: int | None = EXACT_PAIRS,
-    match_equal: bool = False,
+    left: Variants, right: Variants, *, limit: int | None = EXACT_PAIRS, match_equal: bool = False
 ) -> Similarity:
     """The relative log similarity, exact up to `limit` pairs of variants, then a lower bound.
 

@@ -107,9 +107,7 @@ class Dafsa:
         return f"Dafsa({self.states} states, {self.transitions} transitions)"
 
 
-def _prefix_tree(
-    variants: Variants,
-) -> tuple[Integers, Integers, npt.NDArray[np.bool_], Integers]:
+def _prefix_tree(variants: Variants) -> tuple[Integers, Integers, npt.NDArray[np.bool_], Integers]:
     """The prefix tree of sorted variants: parent, label and finality of each node, nodes of events.
 
     Nodes are numbered breadth first, 0 being the root, so a node's children are consecutive and

@@ -92,8 +92,8 @@ class Variants:
             found += len(positions)
         if not first:
             return cls.empty(activities), variant_of
-        source = np.concatenate(first)
-        variants = _gather(activities, codes, offsets, source, np.concatenate(counts))
+        chosen = np.concatenate(first)
+        variants = _gather(activities, codes, offsets, chosen, np.concatenate(counts))
         order = variants.canonical_order()
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))

@@ -23,10 +23,7 @@ from discreet.log.xes_writing import xes_pieces
 
 
 def write_log(
-    log: EventLog,
-    path: str | os.PathLike[str],
-    *,
-    attributes: Mapping[str, object] | None = None,
+    log: EventLog, path: str | os.PathLike[str], *, attributes: Mapping[str, object] | None = None
 ) -> None:
     """Write the log to .xes, .csv (also .gz) or .parquet, replacing the file only when done.
 

@@ -108,9 +108,9 @@ def _rendered(values: pl.Series, indent: str) -> pl.Series:
 
 def _spread(values: pl.Series, rows: Ints, height: int) -> pl.Series:
     """The values at the given rows, nothing elsewhere."""
-    source = np.full(height, -1, dtype=np.int64)
-    source[rows] = np.arange(len(rows))
-    picks = pl.Series(source)
+    origin = np.full(height, -1, dtype=np.int64)
+    origin[rows] = np.arange(len(rows))
+    picks = pl.Series(origin)
     return values.gather(picks.set(picks < 0, None))
 
 
