@@ -24,6 +24,7 @@ from discreet.mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     from discreet.audits.auditing import Watch
+    from discreet.audits.kept import Kept
     from discreet.audits.result import Audit
 
 STYLES = {
@@ -71,6 +72,21 @@ def audit(
     markdown: Annotated[
         Path | None, Option(help="With --all: write the results as a page.")
     ] = None,
+    results: Annotated[
+        Path | None,
+        Option(
+            help="With --all: a folder in which every result is kept at once and from which it is "
+            "taken if it is there, so that an audit that was stopped goes on."
+        ),
+    ] = None,
+    again: Annotated[
+        list[str] | None,
+        Option(
+            help="With --results: audit this mechanism again, whose code has changed; may be "
+            "repeated.",
+            autocompletion=mechanism_names_for_shells,
+        ),
+    ] = None,
     file: Annotated[
         Path | None, Option(help="Audit a released file and its certificate instead.")
     ] = None,
@@ -85,8 +101,8 @@ def audit(
 
     Runs it many times on pairs of logs that differ in one case and proves a lower bound on
     epsilon: the event that shows it, how often it was seen on either log, and the verdict. Exit
-    code 1 if the certificate is violated. One mechanism takes a minute or so, --all half an hour or
-    more on two free processors, --all --quick a few minutes.
+    code 1 if the certificate is violated. One mechanism takes a minute or so, --all a quarter of an
+    hour on two free processors, --all --quick a few minutes.
 
     [bold]Examples[/bold]
 
@@ -94,6 +110,7 @@ def audit(
       discreet audit utravas --fidelity published --runs 3 --pair "tied runs"
       discreet audit --all --quick
       discreet audit --all --markdown docs/audits.md
+      discreet audit --all --results kept --again headtail --markdown docs/audits.md
       discreet audit --file shared.xes --against log.xes
     """
     from discreet.audits import auditing
@@ -110,6 +127,7 @@ def audit(
         raise ParameterError("name one mechanism to audit, or give --all")
     if markdown is not None and not everything:
         raise ParameterError("--markdown writes the page of all mechanisms: give --all with it")
+    kept = _kept(results, again, everything)
     effort = Effort(releases, 3600.0, releases) if releases else None
     processes = workers or auditing.processors()
     left_out: dict[str, str] = {}
@@ -132,7 +150,12 @@ def audit(
             if given_parameters(values) or pair:
                 raise ParameterError("--all takes no parameters and no --pair: name a mechanism")
             found, left_out = auditing.audit_all(
-                quick=quick, mutants=mutants or None, effort=effort, workers=processes, watch=watch
+                quick=quick,
+                mutants=mutants or None,
+                effort=effort,
+                workers=processes,
+                watch=watch,
+                kept=kept,
             )
     if markdown is not None:
         _write(markdown, found, left_out, quick)
@@ -175,6 +198,22 @@ def _write(path: Path, found: list[Audit], left_out: dict[str, str], quick: bool
     with atomic_write(path) as stream:
         stream.write(page(found, left_out, command).encode())
     err.print(f"Written: {path}", markup=False)
+
+
+def _kept(folder: Path | None, again: list[str] | None, everything: bool) -> Kept | None:
+    """What is taken from a folder, and what is not."""
+    from discreet.audits.kept import Kept
+    from discreet.audits.subjects import audited_class
+
+    if folder is None or not everything:
+        if folder is not None or again:
+            raise ParameterError("--results goes with --all, and --again with --results")
+        return None
+    kept = Kept(folder)
+    for name in again or ():
+        audited_class(name)
+        kept.forget(name)
+    return kept
 
 
 def _list(mechanism: str | None, as_json: bool) -> None:
