@@ -244,5 +244,5 @@ def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     assert page_.read_text() == written
     assert run([*command, "--again", "laplace-count"]).exit_code == 0
     assert set(done) == {"laplace-count"}
-    for wrong in (["audit", "travas", "--results", "kept"], ["audit", "--all", "--again", "travas"]):
-        assert isinstance(run(wrong).exception, ParameterError)
+    for wrong in (["travas", "--results", "kept"], ["--all", "--again", "travas"]):
+        assert isinstance(run(["audit", *wrong]).exception, ParameterError)
