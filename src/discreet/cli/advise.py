@@ -66,11 +66,11 @@ def advise(
 
     Says how many cases people have and how rare variants are; then releases the log at several
     budgets with several mechanisms, again and again while time lasts, and measures what is left.
-    All of this reads the raw log. A choice by it is yours: no certificate covers it.
+    All of this reads the raw log: if you choose by it, no certificate covers the choice.
 
-    With --private one release is paid for and written, the stand-in, and the advice reads that.
-    Choosing by it is covered: together with a later release it costs the sum of both. The
-    stand-in lacks rare behaviour, so the figures come out too good.
+    With --private a stand-in is released, paid for like any release, and only that is read. A
+    choice by it is covered: together with a later release it costs the sum of both. The stand-in
+    lacks rare behaviour, so the figures look better than they are.
 
     [bold]Examples[/bold]
 

@@ -47,7 +47,7 @@ def discreet(
     language: Annotated[
         str | None,
         Option(
-            envvar=VARIABLE, callback=_language, help="How promises and pages are worded: en or de."
+            envvar=VARIABLE, callback=_language, help="Language of promises and pages: en or de."
         ),
     ] = None,
 ) -> None:

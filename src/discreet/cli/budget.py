@@ -81,7 +81,7 @@ def set_budget(
 def show(source: AnySource = None, as_json: Json = False) -> None:
     """Show what every source may spend and what is left.
 
-    "Used" is by the filter that has the most left. It is a share of the cap, not a statement of
+    "Used" refers to the filter that has the most left. It is a share of the cap, not a statement of
     the privacy lost so far: only the cap is a guarantee.
 
     [bold]Examples[/bold]
@@ -130,8 +130,8 @@ def verify(
 ) -> None:
     """Check that no entry was changed, removed or moved, and that no cap was passed.
 
-    Keep the head that this prints somewhere else, with the data-protection officer: with --head
-    it also finds a ledger that was rewritten as a whole. Exit code 1 if something is wrong.
+    Keep the head that this prints in another place, such as with the data-protection officer: with
+    --head it also finds a ledger that was rewritten as a whole. Exit code 1 if something is wrong.
 
     [bold]Examples[/bold]
 
@@ -160,7 +160,7 @@ def export(
 ) -> None:
     """Write the ledger to a file for the data-protection officer.
 
-    JSON holds every entry word for word with its hash, so that the chain can be checked anew; CSV
+    JSON holds every entry word for word with its hash, so that the chain can be checked again; CSV
     is for reading. Fingerprints of logs never leave the ledger.
 
     [bold]Examples[/bold]
@@ -188,7 +188,7 @@ def export(
 
 
 def clock(purpose: Purpose = "", as_json: Json = False) -> None:
-    """Continue from the present time, where the clock was ahead when something was booked.
+    """Continue from the present time if the clock was ahead when something was booked.
 
     [bold]Example[/bold]
 

@@ -31,7 +31,7 @@ def certificate(
     Shows every step of the release with its cost and the rule by which costs add up. Checks that
     the content is what was released and that the stated guarantee follows from the mechanism and
     its parameters. Exit code 1 if a check fails. With --html all of it is explained
-    on one printable page, with what the ledger says if there is one here.
+    on one printable page, including what the ledger says, if there is one.
 
     [bold]Examples[/bold]
 

@@ -58,12 +58,11 @@ def compare(
     """Which mechanism serves this log best at this budget? For its holder only.
 
     Releases the log once with every mechanism and shows what is left of it, beside headtail, the
-    one that is taken by default. Mechanisms that need more public inputs than were given say
-    which; parameters of every mechanism may be given, those shown below are the default one's,
-    or with -m those of the mechanisms named. Choosing by this table costs privacy that no
-    certificate covers; with --private the candidates share the budget, one is chosen by the
-    exponential mechanism, and the total is proved; then it is booked like any release. To choose
-    a budget, see `discreet advise`.
+    default. Mechanisms that need further public inputs say which. Parameters of any mechanism may
+    be given; shown below are the default's, or with -m those of the mechanisms named. Choosing by
+    this table costs privacy that no certificate covers. With --private the candidates share the
+    budget, the exponential mechanism chooses one, and the total is proved and booked like any
+    release. To choose a budget, see `discreet advise`.
 
     [bold]Examples[/bold]
 
