@@ -5,12 +5,13 @@ had, and the phase. So what happens once, or only after something else, is learn
 
 Proof of ρ-zCDP. A step adds up one vector per case, the gradient of its log-likelihood at the
 current weights, which are released numbers. All of it is computed in whole numbers: features and
-weights are integers, probabilities come from one fixed table of e^(−x) by integer division. So a
-case's vector depends on the case and on the weights only, to the last bit. It is scaled to an L2
-norm of at most CLIP and rounded towards zero, entry by entry. The sum changes by a vector of norm
-CLIP at most if a case comes or goes; discrete Gaussian noise of variance CLIP²·STEPS/(2ρ) makes
-each step ρ/STEPS-zCDP, and STEPS of them, each chosen by the ones before, ρ-zCDP (Canonne, Kane,
-Steinke 2020). The size of a step, momentum and averages are post-processing.
+weights are integers, probabilities come from one fixed table of e^(−x) and are rounded down. So a
+case's vector depends on the case and on the weights only, to the last bit. It is multiplied by a
+whole number, the largest up to SCALE that leaves its L2 norm at most SCALE·CLIP. The sum changes by
+a vector of norm SCALE·CLIP at most if a case comes or goes; discrete Gaussian noise of variance
+(SCALE·CLIP)²·STEPS/(2ρ) makes each step ρ/STEPS-zCDP, and STEPS of them, each chosen by the ones
+before, ρ-zCDP (Canonne, Kane, Steinke 2020). The size of a step, momentum and averages are
+post-processing.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from discreet.arrays import Floats, Integers, Ints
+from discreet.arrays import Booleans, Floats, Integers, Ints
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.candidates import PHASES, Walker, phases
@@ -30,6 +32,8 @@ from discreet.privacy.steps import Gaussian
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+Singles = npt.NDArray[np.float32]
 
 STEPS = 20
 """Gradient steps on hidden cases."""
@@ -56,6 +60,15 @@ activity 1/2."""
 CLIP = 2 * ONCE * GRID
 """Norm of a case's gradient at most: 2."""
 
+SCALE = 4096
+"""Gradients are scaled by multiples of 1/SCALE."""
+
+LARGEST_WEIGHT = 16.0
+"""Weights are between this and its negative, so that logits are exact in single precision."""
+
+BLOCK = 5_000
+"""Events of variants that are looked at together."""
+
 LONGEST = 1024
 """Events of a case that are learned from, the first ones, so that no sum overflows."""
 
@@ -71,7 +84,7 @@ LEAST_CLEAR = 1.0
 RANGE = 16 * ONCE * FINE
 """Logits that are so far below the largest one have no chance."""
 
-CHANCES = np.rint(np.exp(-np.arange(RANGE + 1) / (ONCE * FINE)) * 2**20)
+CHANCES = np.rint(np.exp(-np.arange(RANGE + 1) / (ONCE * FINE)) * 2**20).astype(np.float32)
 """e^(−x) in whole numbers, for steps of a logit."""
 
 
@@ -115,22 +128,30 @@ class LogLinear(Walker):
 class Examples:
     """Every step of every variant, as sparse whole numbers.
 
-    `features` has a row for each step. `gathered` adds up the steps of a variant that share a
-    feature: its rows are the pairs (`owner`, feature) that occur; `summed` adds up those of a
-    feature. All are floats that hold whole numbers below 2⁵³, so sums are exact in any order.
+    Steps that share their features are one context, a row of `features`. `gathered` adds up the
+    contexts of a variant that share a feature: its rows are the pairs (feature, `owner`) that
+    occur, and `observed` says what came next in them. `feature` is the feature of each pair. All
+    are floats that hold whole numbers, in single precision below 2²⁴, so sums are exact in any
+    order.
     """
 
     features: csr_array
     gathered: csr_array
-    summed: csr_array
+    observed: Singles
     owner: Integers
-    following: Ints
+    feature: Integers
+    counts: Ints
+
+    @classmethod
+    def blocks(cls, cases: Variants) -> list[Examples]:
+        """Of all cases, in blocks that a processor holds near."""
+        block = cases.offsets[1:] // BLOCK
+        parts = np.split(np.arange(len(cases)), np.flatnonzero(np.diff(block)) + 1)
+        return [cls.of(cases.take(part)) for part in parts]
 
     @classmethod
     def of(cls, cases: Variants) -> Examples:
         """The first LONGEST steps of each variant."""
-        from scipy.sparse import csr_array
-
         mark = len(cases.activities)
         last, following, owner = pairs(cases)
         steps = np.arange(len(owner)) - np.searchsorted(owner, owner)
@@ -139,50 +160,98 @@ class Examples:
         last, following, owner = last[early], following[early], owner[early]
         steps, before = steps[early], before[early]
         row, activity = _seen(last, owner, mark)
-        every = np.arange(len(owner))
+        seen = np.zeros((len(owner), mark), dtype=bool)
+        seen[row, activity] = True
+        context, first = _distinct(last, before, phases(steps), seen)
         size = 3 * mark + 3 + PHASES
-        place = np.concatenate([every, every, every, every, row])
-        feature = np.concatenate(
-            [
-                np.zeros_like(every),
-                1 + last,
-                mark + 2 + before,
-                size - PHASES + phases(steps),
-                2 * mark + 3 + activity,
-            ]
+        listed = [
+            np.zeros_like(first),
+            1 + last[first],
+            mark + 2 + before[first],
+            size - PHASES + phases(steps[first]),
+        ]
+        place, activity = np.nonzero(seen[first])
+        features = _sparse(
+            np.repeat([BEFORE, ONCE, BEFORE], [len(first), 3 * len(first), len(place)]),
+            np.concatenate([np.tile(np.arange(len(first)), 4), place]),
+            np.concatenate([*listed, 2 * mark + 3 + activity]),
+            (len(first), size),
         )
-        value = np.full(len(place), float(ONCE))
-        value[: len(every)] = value[4 * len(every) :] = BEFORE
-        pair, group = np.unique(owner[place] * np.int64(size) + feature, return_inverse=True)
-        ones = np.ones(len(pair)), (pair % size, np.arange(len(pair)))
-        return cls(
-            csr_array((value, (place, feature)), shape=(len(every), size)),
-            csr_array((value, (group, place)), shape=(len(pair), len(every))),
-            csr_array(ones, shape=(size, len(pair))),
-            pair // size,
-            following,
-        )
+        parts = _gathered(features, context, following, owner, len(cases))
+        return cls(features, *parts, cases.counts)
 
-    def gradients(self, weights: Integers) -> Floats:
+    def gradients(self, weights: Integers) -> Singles:
         """Of the log-likelihood of one case of each variant: for each pair a row, in 1/GRID."""
-        logits = self.features @ weights.astype(np.float64)
-        below = np.minimum(logits.max(axis=1, keepdims=True) - logits, RANGE)
-        chances = CHANCES[below.astype(np.int32)]
-        missing = -np.floor(GRID * chances / chances.sum(axis=1, keepdims=True))
-        missing[np.arange(len(missing)), self.following] += GRID
-        found: Floats = self.gathered @ missing
+        below: Singles = self.features @ weights.astype(np.float32)
+        np.subtract(below.max(axis=1, keepdims=True), below, out=below)
+        chances = CHANCES[np.minimum(below, RANGE).astype(np.int32)]
+        chances *= GRID / chances.sum(axis=1, keepdims=True, dtype=np.float64)
+        found: Singles = self.observed - self.gathered @ np.floor(chances)
         return found
 
-    def clipped_sum(self, weights: Integers, counts: Ints) -> Integers:
+    def clipped_sum(self, weights: Integers) -> Integers:
         """The sum over the cases of their gradients, each scaled to the norm CLIP at most."""
-        rows = self.gradients(weights)
-        squares = np.bincount(self.owner, np.einsum("ij,ij->i", rows, rows), len(counts))
-        norms = np.sqrt(np.maximum(squares, CLIP**2))
-        scale = np.where(squares > CLIP**2, CLIP / norms * (1 - 2.0**-40), 1.0)
-        parts = np.trunc(rows * scale[self.owner][:, None])
-        parts *= counts[self.owner][:, None]
-        total: Integers = (self.summed @ parts).astype(np.int64)
+        rows = self.gradients(weights).astype(np.float64)
+        squares = np.bincount(self.owner, np.einsum("ij,ij->i", rows, rows), len(self.counts))
+        shorter = np.floor(SCALE * CLIP / np.sqrt(np.maximum(squares, CLIP**2)) * (1 - 2.0**-40))
+        scale = np.where(squares > CLIP**2, shorter, SCALE)
+        total: Integers = (self._summed(scale * self.counts) @ rows).astype(np.int64)
         return total
+
+    def _summed(self, factors: Floats) -> csr_array:
+        """Adds up the pairs of each feature, each times the factor of its owner."""
+        from scipy.sparse import csr_array
+
+        size = self.features.shape[1]
+        begins = np.searchsorted(self.feature, np.arange(size + 1))
+        every = np.arange(len(self.owner))
+        return csr_array((factors[self.owner], every, begins), shape=(size, len(every)))
+
+
+def _distinct(last: Ints, before: Ints, phase: Ints, seen: Booleans) -> tuple[Integers, Integers]:
+    """Which context each step has, numbered, and a step of each context."""
+    bits = np.packbits(seen, axis=1)
+    bits = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view(np.uint64)
+    base = seen.shape[1] + 1
+    keys = [(last.astype(np.int64) * base + before) * PHASES + phase, *bits.T]
+    order = np.lexsort(keys)
+    new = np.zeros(len(order), dtype=bool)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= key[order[1:]] != key[order[:-1]]
+    context = np.empty(len(order), dtype=np.int64)
+    context[order] = np.cumsum(new) - 1
+    return context, order[new]
+
+
+def _gathered(
+    features: csr_array, context: Integers, following: Ints, owner: Ints, variants: int
+) -> tuple[csr_array, Singles, Integers, Integers]:
+    """The parts of `Examples` that tell pairs, by the context and the owner of each step."""
+    many = np.diff(features.indptr)[context]
+    step = np.repeat(np.arange(len(context)), many)
+    entry = np.arange(len(step)) + np.repeat(
+        features.indptr[context] - np.cumsum(many) + many, many
+    )
+    size, value = features.shape[1], features.data[entry]
+    key = features.indices[entry].astype(np.int64) * variants + owner[step]
+    present = np.zeros(size * variants, dtype=bool)
+    present[key] = True
+    pair, place = np.flatnonzero(present), (np.cumsum(present) - 1)[key]
+    labels = (size - PHASES) // 3
+    came = np.bincount(place * labels + following[step], GRID * value, len(pair) * labels)
+    return (
+        _sparse(value, place, context[step], (len(pair), features.shape[0])),
+        came.reshape(-1, labels).astype(np.float32),
+        pair % variants,
+        pair // variants,
+    )
+
+
+def _sparse(value: Singles, row: Integers, column: Integers, shape: tuple[int, int]) -> csr_array:
+    from scipy.sparse import csr_array
+
+    return csr_array((value.astype(np.float32), (row, column)), shape=shape)
 
 
 def _seen(last: Ints, owner: Ints, mark: int) -> tuple[Integers, Integers]:
@@ -203,18 +272,18 @@ def trained(
     rng: Randomness,
 ) -> LogLinear:
     """A model of these cases, which costs `step`; `cases_about` is a released number."""
-    examples = Examples.of(cases)
+    blocks = Examples.blocks(cases)
     labels = len(cases.activities)
     weights = np.zeros((3 * labels + 3 + PHASES, labels + 1))
     speed, mean = np.zeros_like(weights), np.zeros_like(weights)
-    noise = step.noise(CLIP**2 * STEPS)
-    size = CLIP * max(cases_about, 1.0)
+    noise = step.noise((SCALE * CLIP) ** 2 * STEPS)
+    size = SCALE * CLIP * max(cases_about, 1.0)
     rate = min(NOISE * size / (noise.deviation * SPREAD), LARGEST_RATE) / size
     for turn in range(STEPS):
         whole = np.rint(weights * FINE).astype(np.int64)
-        total = noise.added(examples.clipped_sum(whole, cases.counts), rng)
-        speed = MOMENTUM * speed + rate * total
-        weights = np.clip(weights + speed, -RANGE, RANGE)
+        total = np.sum([block.clipped_sum(whole) for block in blocks], axis=0)
+        speed = MOMENTUM * speed + rate * noise.added(total, rng)
+        weights = np.clip(weights + speed, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         if 2 * turn >= STEPS:
             mean += weights / math.ceil(STEPS / 2)
     return LogLinear(cases.activities, mean)
