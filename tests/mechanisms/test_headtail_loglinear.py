@@ -18,7 +18,6 @@ from discreet.mechanisms.headtail.loglinear import (
     GRID,
     LONGEST,
     ONCE,
-    SCALE,
     Examples,
     LogLinear,
     trained,
@@ -52,7 +51,8 @@ def stepped(counts: dict[tuple[str, ...], int], weights: Integers) -> Integers:
     """The sum of one step, in blocks so small that cases meet in one and in several."""
     with patch.object(loglinear, "BLOCK", 20):
         blocks = Examples.blocks(over_letters(counts))
-    return np.sum([block.clipped_sum(weights) for block in blocks], axis=0)
+    total: Integers = np.sum([block.clipped_sum(weights) for block in blocks], axis=0)
+    return total
 
 
 @given(logs, st.lists(st.sampled_from(LETTERS), min_size=1, max_size=60), st.integers(0, 99))
@@ -65,12 +65,12 @@ def test_one_case_changes_a_step_by_the_clip_at_most(
     more = {**counts, tuple(case): counts.get(tuple(case), 0) + 1}
     change = stepped(more, weights) - stepped(counts, weights)
     assert (change == stepped({tuple(case): 1}, weights)).all()
-    assert sum(int(x) ** 2 for x in change.ravel()) <= (SCALE * CLIP) ** 2
+    assert sum(int(x) ** 2 for x in change.ravel()) <= CLIP**2
 
 
 def test_a_very_long_case_changes_it_no_more() -> None:
     change = stepped({("a", "b", "a", "c") * 5000: 1}, some_weights(1))
-    assert sum(int(x) ** 2 for x in change.ravel()) <= (SCALE * CLIP) ** 2
+    assert sum(int(x) ** 2 for x in change.ravel()) <= CLIP**2
     assert Examples.of(over_letters({("a",) * 5000: 1})).observed[0].sum() == GRID * LONGEST
 
 
@@ -90,8 +90,7 @@ def test_a_gradient_is_that_of_the_log_likelihood(sequence: str) -> None:
     """Of the model that is walked through, so both see the same features."""
     examples = Examples.of(over_letters({tuple(sequence): 1}))
     weights = some_weights(2) // 8
-    total = np.zeros(SIZE)
-    np.add.at(total, examples.feature, examples.gradients(weights))
+    total = examples.summed @ examples.gradients(weights)
     here = weights / loglinear.FINE
     for place in np.ndindex(SIZE):
         step = np.zeros(SIZE)

@@ -6,12 +6,11 @@ had, and the phase. So what happens once, or only after something else, is learn
 Proof of ρ-zCDP. A step adds up one vector per case, the gradient of its log-likelihood at the
 current weights, which are released numbers. All of it is computed in whole numbers: features and
 weights are integers, probabilities come from one fixed table of e^(−x) and are rounded down. So a
-case's vector depends on the case and on the weights only, to the last bit. It is multiplied by a
-whole number, the largest up to SCALE that leaves its L2 norm at most SCALE·CLIP. The sum changes by
-a vector of norm SCALE·CLIP at most if a case comes or goes; discrete Gaussian noise of variance
-(SCALE·CLIP)²·STEPS/(2ρ) makes each step ρ/STEPS-zCDP, and STEPS of them, each chosen by the ones
-before, ρ-zCDP (Canonne, Kane, Steinke 2020). The size of a step, momentum and averages are
-post-processing.
+case's vector depends on the case and on the weights only, to the last bit. It is scaled to an L2
+norm of at most CLIP and rounded towards zero, entry by entry. The sum changes by a vector of norm
+CLIP at most if a case comes or goes; discrete Gaussian noise of variance CLIP²·STEPS/(2ρ) makes
+each step ρ/STEPS-zCDP, and STEPS of them, each chosen by the ones before, ρ-zCDP (Canonne, Kane,
+Steinke 2020). The size of a step, momentum and averages are post-processing.
 """
 
 from __future__ import annotations
@@ -59,9 +58,6 @@ activity 1/2."""
 
 CLIP = 2 * ONCE * GRID
 """Norm of a case's gradient at most: 2."""
-
-SCALE = 4096
-"""Gradients are scaled by multiples of 1/SCALE."""
 
 LARGEST_WEIGHT = 16.0
 """Weights are between this and its negative, so that logits are exact in single precision."""
@@ -130,17 +126,16 @@ class Examples:
 
     Steps that share their features are one context, a row of `features`. `gathered` adds up the
     contexts of a variant that share a feature: its rows are the pairs (feature, `owner`) that
-    occur, and `observed` says what came next in them. `feature` is the feature of each pair. All
-    are floats that hold whole numbers, in single precision below 2²⁴, so sums are exact in any
-    order.
+    occur, and `observed` says what came next in them. `summed` adds up the pairs of a feature,
+    for all cases of each variant. All are floats that hold whole numbers, in single precision
+    below 2²⁴ and else below 2⁵³, so sums are exact in any order.
     """
 
     features: csr_array
     gathered: csr_array
     observed: Singles
+    summed: csr_array
     owner: Integers
-    feature: Integers
-    counts: Ints
 
     @classmethod
     def blocks(cls, cases: Variants) -> list[Examples]:
@@ -177,8 +172,7 @@ class Examples:
             np.concatenate([*listed, 2 * mark + 3 + activity]),
             (len(first), size),
         )
-        parts = _gathered(features, context, following, owner, len(cases))
-        return cls(features, *parts, cases.counts)
+        return cls(features, *_gathered(features, context, following, owner, cases.counts))
 
     def gradients(self, weights: Integers) -> Singles:
         """Of the log-likelihood of one case of each variant: for each pair a row, in 1/GRID."""
@@ -192,20 +186,13 @@ class Examples:
     def clipped_sum(self, weights: Integers) -> Integers:
         """The sum over the cases of their gradients, each scaled to the norm CLIP at most."""
         rows = self.gradients(weights).astype(np.float64)
-        squares = np.bincount(self.owner, np.einsum("ij,ij->i", rows, rows), len(self.counts))
-        shorter = np.floor(SCALE * CLIP / np.sqrt(np.maximum(squares, CLIP**2)) * (1 - 2.0**-40))
-        scale = np.where(squares > CLIP**2, shorter, SCALE)
-        total: Integers = (self._summed(scale * self.counts) @ rows).astype(np.int64)
+        squares = np.bincount(self.owner, np.einsum("ij,ij->i", rows, rows))
+        norms = np.sqrt(np.maximum(squares, CLIP**2))
+        scale = np.where(squares > CLIP**2, CLIP / norms * (1 - 2.0**-40), 1.0)
+        rows *= scale[self.owner][:, None]
+        np.trunc(rows, out=rows)
+        total: Integers = (self.summed @ rows).astype(np.int64)
         return total
-
-    def _summed(self, factors: Floats) -> csr_array:
-        """Adds up the pairs of each feature, each times the factor of its owner."""
-        from scipy.sparse import csr_array
-
-        size = self.features.shape[1]
-        begins = np.searchsorted(self.feature, np.arange(size + 1))
-        every = np.arange(len(self.owner))
-        return csr_array((factors[self.owner], every, begins), shape=(size, len(every)))
 
 
 def _distinct(last: Ints, before: Ints, phase: Ints, seen: Booleans) -> tuple[Integers, Integers]:
@@ -225,33 +212,38 @@ def _distinct(last: Ints, before: Ints, phase: Ints, seen: Booleans) -> tuple[In
 
 
 def _gathered(
-    features: csr_array, context: Integers, following: Ints, owner: Ints, variants: int
-) -> tuple[csr_array, Singles, Integers, Integers]:
-    """The parts of `Examples` that tell pairs, by the context and the owner of each step."""
+    features: csr_array, context: Integers, following: Ints, owner: Ints, counts: Ints
+) -> tuple[csr_array, Singles, csr_array, Integers]:
+    """What `Examples` knows of the pairs, by the context and the owner of each step."""
     many = np.diff(features.indptr)[context]
     step = np.repeat(np.arange(len(context)), many)
-    entry = np.arange(len(step)) + np.repeat(
-        features.indptr[context] - np.cumsum(many) + many, many
-    )
+    entry = np.arange(len(step)) + (features.indptr[context] - np.cumsum(many) + many)[step]
     size, value = features.shape[1], features.data[entry]
-    key = features.indices[entry].astype(np.int64) * variants + owner[step]
-    present = np.zeros(size * variants, dtype=bool)
+    key = features.indices[entry].astype(np.int64) * len(counts) + owner[step]
+    present = np.zeros(size * len(counts), dtype=bool)
     present[key] = True
     pair, place = np.flatnonzero(present), (np.cumsum(present) - 1)[key]
+    feature, fresh = pair // max(len(counts), 1), pair % max(len(counts), 1)
     labels = (size - PHASES) // 3
     came = np.bincount(place * labels + following[step], GRID * value, len(pair) * labels)
     return (
         _sparse(value, place, context[step], (len(pair), features.shape[0])),
         came.reshape(-1, labels).astype(np.float32),
-        pair % variants,
-        pair // variants,
+        _sparse(counts[fresh], feature, np.arange(len(pair)), (size, len(pair)), np.float64),
+        fresh,
     )
 
 
-def _sparse(value: Singles, row: Integers, column: Integers, shape: tuple[int, int]) -> csr_array:
+def _sparse(
+    value: npt.NDArray[np.generic],
+    row: Integers,
+    column: Integers,
+    shape: tuple[int, int],
+    kind: type[np.floating] = np.float32,
+) -> csr_array:
     from scipy.sparse import csr_array
 
-    return csr_array((value.astype(np.float32), (row, column)), shape=shape)
+    return csr_array((value.astype(kind), (row, column)), shape=shape)
 
 
 def _seen(last: Ints, owner: Ints, mark: int) -> tuple[Integers, Integers]:
@@ -276,8 +268,8 @@ def trained(
     labels = len(cases.activities)
     weights = np.zeros((3 * labels + 3 + PHASES, labels + 1))
     speed, mean = np.zeros_like(weights), np.zeros_like(weights)
-    noise = step.noise((SCALE * CLIP) ** 2 * STEPS)
-    size = SCALE * CLIP * max(cases_about, 1.0)
+    noise = step.noise(CLIP**2 * STEPS)
+    size = CLIP * max(cases_about, 1.0)
     rate = min(NOISE * size / (noise.deviation * SPREAD), LARGEST_RATE) / size
     for turn in range(STEPS):
         whole = np.rint(weights * FINE).astype(np.int64)
