@@ -107,7 +107,7 @@ def test_features_tell_last_before_seen_and_phase() -> None:
     assert [row[1 : mark + 2].tolist().index(2) for row in rows] == [mark, 0, 1, 0]
     assert [row[mark + 2 : 2 * mark + 3].tolist().index(2) for row in rows] == [mark, mark, 0, 1]
     seen = rows[:, 2 * mark + 3 : -PHASES]
-    assert seen.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 0]]
+    assert seen.tolist() == [[0, 0, 0], [2, 0, 0], [2, 2, 0], [2, 2, 0]]
     assert [row[-PHASES:].tolist().index(2) for row in rows] == [0, 1, 2, 3]
 
 

@@ -52,9 +52,9 @@ GRID = 1024
 FINE = 256
 """Weights are multiples of 1/FINE."""
 
-ONCE, BEFORE = 2, 1
-"""Features are in halves: the last two activities and the phase count 1, the bias and each earlier
-activity 1/2."""
+ONCE, BIAS = 2, 1
+"""Features are in halves: the last two activities, the phase and each earlier activity count 1, the
+bias 1/2."""
 
 CLIP = 2 * ONCE * GRID
 """Norm of a case's gradient at most: 2."""
@@ -112,7 +112,7 @@ class LogLinear(Walker):
         rows, steps = np.arange(len(history)), history.shape[1] - 1
         seen = np.zeros((len(history), mark + 1), dtype=bool)
         seen[rows[:, None], history] = True
-        logits = self.weights[0] / 2 + seen[:, :mark] @ self.weights[2 * mark + 3 : -PHASES] / 2
+        logits = self.weights[0] / 2 + seen[:, :mark] @ self.weights[2 * mark + 3 : -PHASES]
         logits += self.weights[1 + history[:, -1]]
         logits += self.weights[mark + 2 + history[:, max(steps - 1, 0)]]
         logits += self.weights[phases(np.array([steps])) - PHASES]
@@ -167,7 +167,7 @@ class Examples:
         ]
         place, activity = np.nonzero(seen[first])
         features = _sparse(
-            np.repeat([BEFORE, ONCE, BEFORE], [len(first), 3 * len(first), len(place)]),
+            np.repeat([BIAS, ONCE], [len(first), 3 * len(first) + len(place)]),
             np.concatenate([np.tile(np.arange(len(first)), 4), place]),
             np.concatenate([*listed, 2 * mark + 3 + activity]),
             (len(first), size),

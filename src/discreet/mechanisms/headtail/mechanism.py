@@ -208,4 +208,4 @@ class HeadTail(Mechanism[Variants]):
         if pure:
             return about, NO_HEAD
         model = self.step(f"{NO_HEAD}: what follows", Gaussian)
-        return about, way(frequent, rare, noise, float(model.rho))
+        return about, way(frequent, rare, noise, float(model.rho), self.alphabet is not None)
