@@ -11,17 +11,11 @@ from hypothesis import strategies as st
 
 from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
+from discreet.mechanisms.headtail import examples as steps
 from discreet.mechanisms.headtail import loglinear
 from discreet.mechanisms.headtail.candidates import PHASES
-from discreet.mechanisms.headtail.loglinear import (
-    CLIP,
-    GRID,
-    LONGEST,
-    ONCE,
-    Examples,
-    LogLinear,
-    trained,
-)
+from discreet.mechanisms.headtail.examples import CLIP, FINE, GRID, LONGEST, ONCE, Examples
+from discreet.mechanisms.headtail.loglinear import LogLinear, trained
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
 
@@ -49,7 +43,7 @@ def some_weights(seed: int) -> Integers:
 
 def stepped(counts: dict[tuple[str, ...], int], weights: Integers) -> Integers:
     """The sum of one step, in blocks so small that cases meet in one and in several."""
-    with patch.object(loglinear, "BLOCK", 20):
+    with patch.object(steps, "BLOCK", 20):
         blocks = Examples.blocks(over_letters(counts))
     total: Integers = np.sum([block.clipped_sum(weights) for block in blocks], axis=0)
     return total
@@ -91,7 +85,7 @@ def test_a_gradient_is_that_of_the_log_likelihood(sequence: str) -> None:
     examples = Examples.of(over_letters({tuple(sequence): 1}))
     weights = some_weights(2) // 8
     total = examples.summed @ examples.gradients(weights)
-    here = weights / loglinear.FINE
+    here = weights / FINE
     for place in np.ndindex(SIZE):
         step = np.zeros(SIZE)
         step[place] = 1e-5
