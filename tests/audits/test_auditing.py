@@ -224,3 +224,25 @@ def test_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [one.mechanism for one in found] == ["laplace-count", *["travas"] * 3]
     assert {one.verdict for one in found} == {"consistent"}
     assert [power.caught for one in found for power in one.powers] == [True, True]
+
+
+def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.audits import auditing
+
+    page_ = tmp_path / "page.md"
+    command = ["audit", "--all", "--quick", "--mutants", "--releases", "200", "--workers", "1"]
+    command += ["--results", str(tmp_path / "kept"), "--markdown", str(page_)]
+    monkeypatch.setattr(auditing, "audited_names", lambda: ["laplace-count", "travas"])
+    assert run(command).exit_code == 0
+    written = page_.read_text()
+    assert "| laplace-count | number of cases |" in written
+
+    done: list[str] = []
+    monkeypatch.setattr(auditing, "_task", lambda task: done.append(task.mechanism) or task.run())
+    assert run(command).exit_code == 0
+    assert not done
+    assert page_.read_text() == written
+    assert run([*command, "--again", "laplace-count"]).exit_code == 0
+    assert set(done) == {"laplace-count"}
+    for wrong in (["audit", "travas", "--results", "kept"], ["audit", "--all", "--again", "travas"]):
+        assert isinstance(run(wrong).exception, ParameterError)

@@ -111,7 +111,7 @@ def test_a_plug_in_that_fails_is_named_and_left_out(plugins: Plugins) -> None:
     listed = plugins.run("mechanisms")
     said = " ".join(listed.stderr.split())
     assert "silence" in listed.stdout
-    assert "left out: travas: quiet 1.0 is not asked, since discreet" in said
+    assert "left out: travas: quiet 1.0 is ignored because discreet" in said
     assert "left out: broken: broken 1.0 cannot be loaded (ModuleNotFoundError" in said
     assert "left out: crash: crashing 1.0 cannot be loaded (RuntimeError: no licence)" in said
     assert "left out: mute: mute 1.0: mute:Silence does not declare summary" in said

@@ -10,6 +10,7 @@ import pytest
 
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import SWAP_ONLY_CASE, AuditCase
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism_class, mechanism_names
 from discreet.mechanisms.travas import TraVaS
@@ -92,6 +93,17 @@ class Nameless(TraVaS):
     summary: ClassVar[str] = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Misled(TraVaS):
+    """A copy of TraVaS to be audited on logs of another neighbour relation than it promises for."""
+
+    name: ClassVar[str] = "misled"
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        return (AuditCase({}, (SWAP_ONLY_CASE,)),)
+
+
 @pytest.mark.parametrize(
     ("owner", "check"),
     [
@@ -99,6 +111,7 @@ class Nameless(TraVaS):
         (Stumbling, "small logs"),
         (Random, "drawn"),
         (Nameless, "declared"),
+        (Misled, "auditable"),
     ],
 )
 def test_a_mechanism_that_breaks_a_rule_is_told_which(owner: type[TraVaS], check: str) -> None:

@@ -9,29 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.console import err, out, print_json, watched
+from discreet.cli.console import err, out, print_json, show_table, watched
 from discreet.cli.options import (
     Delta,
     Epsilons,
     Json,
     LogPath,
+    TakesOptions,
+    check_page,
     given_parameters,
     mechanism_option,
     more_time,
     read,
-    with_options,
 )
 from discreet.language import translate
 
 if TYPE_CHECKING:
     from discreet.advice.advising import Advice
-    from discreet.advice.page import Grid
 
 
-@with_options(parameters=True, booking=True, every=True)
+@TakesOptions(parameters=True, booking=True, every=True)
 def advise(
     log: LogPath,
     epsilon: Epsilons = None,
@@ -87,13 +86,11 @@ def advise(
     from discreet.advice.page import advice_page
     from discreet.drawing.pages import write_page
     from discreet.mechanisms.registry import mechanism_class
-    from discreet.releases import check_target, check_unused
 
     for name in mechanism or []:
         mechanism_class(name)
     if output is not None:
-        check_target(output, (".html", ".htm"))
-        check_unused(output, log, force=values["force"])
+        check_page(output, log, force=values["force"])
     parameters = given_parameters(values)
     covered = ""
     if private is not None:
@@ -161,56 +158,35 @@ def _reading(stand_in: Path, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _show(advice: Advice, covered: str) -> None:
-    from discreet.advice.page import (
-        budget_table,
-        budget_words,
-        people_table,
-        rarity_table,
-        trial_table,
-    )
+    from discreet.advice import page
     from discreet.advice.trials import COST
     from discreet.utility.evaluation import WARNING
 
-    err.print(
-        Text.assemble(
-            (
-                covered or translate("For you: %(warning)s.", warning=translate(WARNING)),
-                "bold yellow",
-            )
-        )
-    )
+    warning = covered or translate("For you: %(warning)s.", warning=translate(WARNING))
+    err.print(Text(warning, "bold yellow"))
     if advice.people is not None:
         people = advice.people
-        _print(
-            translate(
-                "People: %(people)s with %(cases)s cases, up to %(most)s each",
-                people=f"{people.people:,}",
-                cases=f"{people.cases:,}",
-                most=f"{people.most:,}",
-            ),
-            people_table(advice),
+        title = translate(
+            "People: %(people)s with %(cases)s cases, up to %(most)s each",
+            people=f"{people.people:,}",
+            cases=f"{people.cases:,}",
+            most=f"{people.most:,}",
         )
+        show_table(*page.people_table(advice), title)
+        out.print()
     if advice.rarity:
-        _print(translate("Rare variants"), rarity_table(advice))
+        show_table(*page.rarity_table(advice), translate("Rare variants"))
+        out.print()
     if advice.visible:
         title = f"{translate('What each ε promises')} (δ = {advice.delta:g})"
-        _print(title, budget_table(advice))
-        out.print(Text(budget_words(advice), "dim"))
-        out.print()
+        show_table(*page.budget_table(advice), title)
+        out.print(Text(f"\n{page.budget_words(advice)}\n", "dim"))
     title = translate("What is left of the log (mean ± standard deviation)")
-    _print(title, trial_table(advice))
+    show_table(*page.trial_table(advice), title)
+    out.print()
     for reason, names in advice.left_out.items():
         err.print(Text(f"left out: {', '.join(names)}: {reason}"))
     if advice.trials.short_of_time:
         err.print(Text(more_time(advice.seconds)))
     if not covered:
         err.print(Text.assemble(("Note: ", "bold yellow"), translate(COST)))
-
-
-def _print(title: str, grid: Grid) -> None:
-    heads, lines = grid
-    table = Table(*heads, box=None, title=title, title_justify="left", title_style="bold")
-    for line in lines:
-        table.add_row(*(Text(cell) for cell in line))
-    out.print(table)
-    out.print()

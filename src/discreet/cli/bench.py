@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-from discreet.cli.console import FIGURE_HEADS, err, out, print_json
-from discreet.cli.options import Json, mechanism_option, reading_options, with_options
+from discreet.cli.console import FIGURE_HEADS, err, out, print_json, show_table, steward_note
+from discreet.cli.options import Json, TakesOptions, mechanism_option, reading_options
 
 if TYPE_CHECKING:
     from discreet.bench.plan import BenchPlan, Cell
@@ -26,7 +25,7 @@ Numbers = list[float] | None
 SYMBOLS = {"epsilon": "ε", "delta": "δ"}
 
 
-@with_options()
+@TakesOptions()
 def bench(
     plan: Annotated[
         str | None,
@@ -190,21 +189,18 @@ def _plain(settings: list[Setting]) -> dict[str, object]:
 def _show(settings: list[Setting]) -> None:
     from discreet.bench.summary import axes_of, measured
 
-    err.print("[bold yellow]For you, not for publication: these read the raw logs.[/bold yellow]")
+    steward_note("these read the raw logs.")
     present = measured(settings)
     columns = {name: head for name, head in FIGURE_HEADS.items() if name in present}
     axes = axes_of(settings)
     for log in dict.fromkeys(one.log for one in settings):
         heads = ["mechanism", *(SYMBOLS.get(axis, axis) for axis in axes), *columns.values()]
-        table = Table(*heads, "runs", box=None, title=log, title_justify="left")
-        chosen = [one for one in settings if one.log == log]
-        table.columns[0].min_width = max(len(one.label) for one in chosen)
-        for one in chosen:
+        lines = []
+        for one in (one for one in settings if one.log == log):
             values = [one.parameters.get(axis, "") for axis in axes]
             budget = [f"{v:g}" if isinstance(v, int | float) else str(v) for v in values]
-            means = [one.cell(name) for name in columns]
-            table.add_row(one.label, *budget, *means, _counts(one))
-        out.print(table)
+            lines.append([one.label, *budget, *(one.cell(name) for name in columns), _counts(one)])
+        show_table([*heads, "runs"], lines, log)
 
 
 def _counts(one: Setting) -> str:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.table import Table
 
-from discreet.cli.console import out, print_json
+from discreet.cli.console import out, print_json, show_table
 from discreet.cli.options import Json
 
 if TYPE_CHECKING:
@@ -98,22 +97,13 @@ def show(source: AnySource = None, as_json: Json = False) -> None:
     if as_json:
         print_json([_facts(name, account) for name, account in accounts.items()])
         return
-    table = Table("source", "cap", "filter", "releases", "used", "next release", box=None)
+    lines = []
     for name, account in accounts.items():
-        room = [
-            f"ε ≤ {epsilon:.4g}, δ ≤ {delta:.3g}"
-            for epsilon, delta in account.room().values()
-            if epsilon
-        ]
-        table.add_row(
-            name,
-            f"{account.cap}\n{account.neighbours}, {account.unit}",
-            account.filter,
-            str(account.releases),
-            f"{100 * account.used:.0f}%",
-            "\nor ".join(room) or "nothing left",
-        )
-    out.print(table)
+        room = [f"ε ≤ {e:.4g}, δ ≤ {d:.3g}" for e, d in account.room().values() if e]
+        cap = f"{account.cap}\n{account.neighbours}, {account.unit}"
+        used, following = f"{100 * account.used:.0f}%", "\nor ".join(room) or "nothing left"
+        lines.append((name, cap, account.filter, str(account.releases), used, following))
+    show_table(("source", "cap", "filter", "releases", "used", "next release"), lines)
 
 
 def history(source: AnySource = None, as_json: Json = False) -> None:
@@ -131,10 +121,8 @@ def history(source: AnySource = None, as_json: Json = False) -> None:
     if as_json:
         print_json(rows)
         return
-    table = Table("no.", "time (UTC)", "source", "user", "what", "ε", "δ", "purpose", box=None)
-    for row in rows:
-        table.add_row(*_line(row))
-    out.print(table)
+    heads = ("no.", "time (UTC)", "source", "user", "what", "ε", "δ", "purpose")
+    show_table(heads, map(_line, rows))
 
 
 def verify(
@@ -231,10 +219,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 
 def _facts(source: str, account: Account) -> dict[str, Any]:
-    room = {
-        name: {"epsilon": epsilon, "delta": delta}
-        for name, (epsilon, delta) in account.room().items()
-    }
+    room = {name: {"epsilon": e, "delta": d} for name, (e, d) in account.room().items()}
     return {"source": source, **account.to_dict(), "used": account.used, "next": room}
 
 
@@ -251,13 +236,5 @@ def _line(row: dict[str, Any]) -> list[str]:
     else:
         what = "clock set right"
     time = row["time"][:19].replace("T", " ")
-    return [
-        str(row["number"]),
-        time,
-        row["source"],
-        row["user"],
-        what,
-        epsilon,
-        delta,
-        row["purpose"],
-    ]
+    number, source, user = str(row["number"]), row["source"], row["user"]
+    return [number, time, source, user, what, epsilon, delta, row["purpose"]]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import out, print_json, show_findings, show_promise, show_steps, stage
-from discreet.cli.options import Force, Json
+from discreet.cli.options import Force, Json, check_page
 
 
 def certificate(
@@ -42,15 +42,13 @@ def certificate(
     """
     from discreet.mechanisms.parameters import ParameterError
     from discreet.officer.checking import SUFFIX, checked, entry_of
-    from discreet.releases import check_target, check_unused
 
     if output is not None and not html:
         raise ParameterError("--output goes with --html, which writes a page")
     released = file.name.removesuffix(SUFFIX)
     target = output or file.with_name(f"{released}.html")
     if html:
-        check_target(target, (".html", ".htm"))
-        check_unused(target, file, force=force)
+        check_page(target, file, force=force)
     with stage(f"checking {file.name}"):
         found, findings = checked(file)
     failed = any(finding.outcome == "fails" for finding in findings)

@@ -6,20 +6,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.console import FIGURE_HEADS, err, out, print_json, watched
+from discreet.cli.console import (
+    FIGURE_HEADS,
+    err,
+    out,
+    print_json,
+    show_table,
+    steward_note,
+    watched,
+)
 from discreet.cli.options import (
     Delta,
     Epsilons,
     Json,
     LogPath,
+    TakesOptions,
     given_parameters,
     mechanism_option,
     more_time,
     read,
-    with_options,
 )
 from discreet.cli.release import release
 from discreet.mechanisms.parameters import ParameterError
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
 BAR_WIDTH = 40
 
 
-@with_options(parameters=True, booking=True, every=True)
+@TakesOptions(parameters=True, booking=True, every=True)
 def compare(
     log: LogPath,
     epsilon: Epsilons = None,
@@ -113,7 +120,7 @@ def compare(
             }
         )
         return
-    err.print("[bold yellow]For you, not for publication: these read the raw log.[/bold yellow]")
+    steward_note("these read the raw log.")
     for budget in sorted(set(budgets)):
         _show([trial for trial in found.ran if trial.epsilon == budget], found)
     for problem, names in found.left_out.items():
@@ -127,12 +134,11 @@ def _show(ran: list[Trial], found: Trials) -> None:
     """The table and the bars of one budget."""
     present = {name for one in ran for name in one.figures}
     columns = {k: v for k, v in FIGURE_HEADS.items() if k in present}
-    table = Table("mechanism", *columns.values(), "seconds", "guarantee", box=None)
+    lines = []
     for one in ran:
         figures = [f"{one.figures[k]:.3f}" if k in one.figures else "–" for k in columns]
-        promise = f"{one.status}: {one.budget}"
-        table.add_row(one.name, *figures, f"{one.seconds:.1f}", promise)
-    out.print(table)
+        lines.append([one.name, *figures, f"{one.seconds:.1f}", f"{one.status}: {one.budget}"])
+    show_table(["mechanism", *columns.values(), "seconds", "guarantee"], lines)
     ceiling = found.references.get("similarity")
     out.print("\nsimilarity to the log" + (f" (ceiling {ceiling:.3f})" if ceiling else ""))
     widest = max((len(one.name) for one in ran), default=0)

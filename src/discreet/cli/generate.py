@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import out, print_json, show_promise, stage
+from discreet.cli.console import print_json, show_written, stage
 from discreet.cli.options import Force, Json
 
 
@@ -56,7 +56,5 @@ def generate(
         certificate = drawn.write(output)
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
-        return
-    show_promise(certificate)
-    out.print(f"Written: {output} ({drawn.describe()})", markup=False)
-    out.print(f"         {output}.certificate.json", markup=False)
+    else:
+        show_written(certificate, output, drawn.describe())

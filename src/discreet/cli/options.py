@@ -125,8 +125,8 @@ _WANTED = "__wanted_options__"
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which options stand in place of a command's **values."""
+class TakesOptions:
+    """Lets a command take options that depend on its other arguments, as **values."""
 
     parameters: bool = False
     """Those of mechanisms, besides how the log is read."""
@@ -138,21 +138,10 @@ class Wanted:
     """Whether options of all mechanisms are taken if none is named (only the default's show), and
     the default's if others are: it takes part beside them."""
 
-
-def with_options(
-    *,
-    parameters: bool = False,
-    booking: bool = False,
-    default: str = DEFAULT_MECHANISM,
-    every: bool = False,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let a command take options that depend on its other arguments, as **values."""
-
-    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-        setattr(function, _WANTED, Wanted(parameters, booking, default, every))
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Mark a command."""
+        setattr(function, _WANTED, self)
         return function
-
-    return mark
 
 
 def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable[..., Any]:
@@ -160,7 +149,7 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
 
     Mechanisms are loaded only for the command that is called, and only those it names.
     """
-    wanted: Wanted | None = getattr(function, _WANTED, None)
+    wanted: TakesOptions | None = getattr(function, _WANTED, None)
     if wanted is None:
         return function
     signature = inspect.signature(function, eval_str=True)
@@ -224,7 +213,7 @@ def _named(arguments: Sequence[str], *, positional: bool) -> list[str]:
     return [name for name in found if name]
 
 
-def _parameter_keywords(wanted: Wanted, names: list[str]) -> list[inspect.Parameter]:
+def _parameter_keywords(wanted: TakesOptions, names: list[str]) -> list[inspect.Parameter]:
     """One keyword for each parameter of the mechanisms that are named, or else of the default."""
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
@@ -285,8 +274,8 @@ def reading_options(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLog:
-    """Read the log as the options say; without further columns if nobody asks for them."""
-    from discreet.cli.console import err, stage
+    """Read the log as the options say; without further columns if none are asked for."""
+    from discreet.cli.console import err, stage, steward_note
     from discreet.log.engines.choosing import choose_engine
     from discreet.log.listing import files_of
     from discreet.log.reading import read_log
@@ -301,10 +290,8 @@ def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLo
     with stage(f"reading {path.name}"):
         log = read_log(given, further=further, **options)
     if log.left_out.events:
-        err.print(
-            "[bold yellow]For you, not for publication:[/bold yellow] left out since values are "
-            f"missing: cases: {log.left_out.cases:,}, events: {log.left_out.events:,}"
-        )
+        cases, events = f"{log.left_out.cases:,} cases", f"{log.left_out.events:,} events"
+        steward_note(f"left out because values are missing: {cases}, {events}")
     return log
 
 
@@ -315,6 +302,14 @@ def _address(path: Path) -> str | Path:
         return text
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+]+):/+", text)  # a path keeps one slash only
     return f"{scheme[1]}://{text[scheme.end() :]}" if scheme else path
+
+
+def check_page(path: Path, *inputs: Path, force: bool) -> None:
+    """Refuse a page that could not be written, or would replace something."""
+    from discreet.releases import check_target, check_unused
+
+    check_target(path, (".html", ".htm"))
+    check_unused(path, *inputs, force=force)
 
 
 def more_time(seconds: float) -> str:

@@ -76,7 +76,7 @@ def serve(
             "sign in, and --name with the name that browsers use"
         )
     if logs is not None and not logs.is_dir():
-        raise WebError(f"{logs} is no folder; name a folder of logs, or leave it out")
+        raise WebError(f"{logs} is not a folder; name a folder of logs, or leave it out")
     temporary = tempfile.TemporaryDirectory(prefix="discreet-demo-") if demo else None
     place = Path(temporary.name) if temporary else folder or data_folder() / "web"
     settings = Settings(

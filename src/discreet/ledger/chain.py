@@ -93,7 +93,7 @@ def problems(entries: Iterable[Entry], head: Head, known: str | None = None) -> 
         place = f"entry {entry.number}"
         if entry.number != previous.count + 1:
             found.append(
-                f"{place} follows entry {previous.count}: what stood between is missing or moved"
+                f"{place} follows entry {previous.count}: those in between are missing or moved"
             )
         try:
             content = entry.content()

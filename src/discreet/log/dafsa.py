@@ -98,29 +98,10 @@ class Dafsa:
         lines = ["flowchart LR"]
         for state, final in enumerate(self.final):
             lines.append(f"  s{state}" + (f"(((s{state})))" if final else f"((s{state}))"))
-        for source, text, target in self._arrows():
-            quoted = text.replace('"', "#quot;")
-            lines.append(f'  s{source} -- "{quoted}" --> s{target}')
+        for i, code in enumerate(self.label.tolist()):
+            quoted = f"{self.activities[code]} ({self.counts[i]})".replace('"', "#quot;")
+            lines.append(f'  s{self.source[i]} -- "{quoted}" --> s{self.target[i]}')
         return "\n".join(lines) + "\n"
-
-    def to_dot(self) -> str:
-        """The automaton in the language of Graphviz, counts on the arrows."""
-        lines = ["digraph dafsa {", "  rankdir=LR;", "  node [shape=circle];"]
-        lines += [f"  s{s} [shape=doublecircle];" for s in np.flatnonzero(self.final)]
-        for source, text, target in self._arrows():
-            quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-            lines.append(f'  s{source} -> s{target} [label="{quoted}"];')
-        return "\n".join([*lines, "}"]) + "\n"
-
-    def _arrows(self) -> list[tuple[int, str, int]]:
-        rows = zip(
-            self.source.tolist(),
-            self.label.tolist(),
-            self.target.tolist(),
-            self.counts.tolist(),
-            strict=True,
-        )
-        return [(s, f"{self.activities[code]} ({count})", t) for s, code, t, count in rows]
 
     def __repr__(self) -> str:
         return f"Dafsa({self.states} states, {self.transitions} transitions)"

@@ -14,9 +14,7 @@ import polars as pl
 from discreet import notebook
 from discreet.arrays import Ints
 from discreet.log.errors import LogError
-from discreet.log.frames import as_pandas
-from discreet.log.reads import Reads
-from discreet.log.variants import Variants, spans
+from discreet.log.variants import Variants, as_pandas, spans
 
 CASE = "case:concept:name"
 ACTIVITY = "concept:name"
@@ -25,9 +23,13 @@ LIFECYCLE = "lifecycle:transition"
 
 Classifier = Literal["activity", "activity+lifecycle"]
 
+Reads = Literal["variants", "events"]
+"""What of a log is read: how often each variant occurs, or single events as well. The less is
+read, the larger a log may be."""
+
 
 class LeftOut(NamedTuple):
-    """What reading left out since required values were missing; for the log's holder only."""
+    """What reading left out because required values were missing; for the log's holder only."""
 
     cases: int = 0
     events: int = 0

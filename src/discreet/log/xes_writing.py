@@ -49,7 +49,8 @@ def xes_pieces(log: EventLog, attributes: Sequence[Attribute]) -> Iterator[bytes
     names = _ordered(frame.columns)
     of_trace = [name for name in names if name.startswith("case:") and _constant(log, name)]
     of_event = [name for name in names if name not in of_trace]
-    begins = pl.DataFrame({_key(name): frame[name].gather(log.offsets[:-1]) for name in of_trace})
+    begins = frame.select(of_trace)[log.offsets[:-1]]
+    begins.columns = [name.removeprefix("case:") for name in of_trace]
     yield _head(frame, [*begins.columns, *of_event], attributes).encode()
     for start in range(0, log.cases, _CASES_AT_ONCE):
         offsets = log.offsets[start : start + _CASES_AT_ONCE + 1]
@@ -78,10 +79,6 @@ def _ordered(columns: Sequence[str]) -> list[str]:
     """The names that every reader knows first, then the others as they stand."""
     known = [name for name in (CASE, ACTIVITY, TIME, LIFECYCLE) if name in columns]
     return known + [name for name in columns if name not in known]
-
-
-def _key(name: str) -> str:
-    return name.removeprefix("case:")
 
 
 def _constant(log: EventLog, name: str) -> bool:

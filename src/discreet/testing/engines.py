@@ -34,7 +34,7 @@ class Build(Protocol):
     def __call__(
         self, files: Sequence[Path], *, threads: int, individual: str | None, drop_incomplete: bool
     ) -> Engine:
-        """Count the Parquet files, read one after another, with so many threads."""
+        """Count the Parquet files, read one after another, with this many threads."""
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,8 @@ class Cases:
     """
 
     def __init__(self, variants: Variants, labels: tuple[str, ...]) -> None:
-        place = {label: code for code, label in enumerate(labels)}
-        recode = np.array([place.get(label, -1) for label in variants.activities], dtype=np.int64)
-        codes = recode[variants.codes] if len(variants.codes) else np.zeros(0, dtype=np.int64)
-        known = codes >= 0
-        offsets = np.concatenate([[0], np.cumsum(known)])[variants.offsets].astype(np.int64)
         self.labels = labels
-        self.variants = Variants(labels, codes[known].astype(np.int32), offsets, variants.counts)
+        self.variants = variants.through(labels)
         self._scores: dict[tuple[Tree, object], int] = {}
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.log.reads import Reads
+from discreet.log.events import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
     EMPTIED_HEAD,
