@@ -38,7 +38,7 @@ def replay_against_pm4py(path: Path) -> None:
 
     log = read_log(path)
     model = discover(log.variants)
-    net, initial, final = model.source
+    net, initial, final = model.pm4py_net
     names = ["case:concept:name", "concept:name", "time:timestamp"]
     frame = log.frame.select(names).to_pandas()
     quiet = {"show_progress_bar": False}

@@ -239,7 +239,12 @@ def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     assert "| laplace-count | number of cases |" in written
 
     done: list[str] = []
-    monkeypatch.setattr(auditing, "_task", lambda task: done.append(task.mechanism) or task.run())
+
+    def counted(task: Any) -> Any:
+        done.append(task.mechanism)
+        return task.run()
+
+    monkeypatch.setattr(auditing, "_task", counted)
     assert run(command).exit_code == 0
     assert not done
     assert page_.read_text() == written

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from discreet.cli.console import out, print_json, show_table, steward_note
 from discreet.cli.options import Force, Json, LogPath, TakesOptions, read, reading_options
 
 SaveMapping = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--save-mapping",
         help="Keep how the log was read in this TOML file, for --mapping.",
         rich_help_panel="How the log is read",

@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 
@@ -27,46 +27,41 @@ def mechanism_names_for_shells(incomplete: str) -> list[str]:
 
 def mechanism_option(help: str) -> Any:
     """The option that names a mechanism; a shell completes it."""
-    return typer.Option("--mechanism", "-m", help=help, autocompletion=mechanism_names_for_shells)
+    return Option("--mechanism", "-m", help=help, autocompletion=mechanism_names_for_shells)
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Json = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
 LogPath = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         metavar="LOG",
         help="The event log: .xes, .csv, .tsv, .txt (all also .gz), .parquet, .xlsx; - for "
         "standard input; a folder or pattern of Parquet files; a database (see --query).",
     ),
 ]
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace existing files; never the log itself.")
-]
+Force = Annotated[bool, Option("--force", help="Replace existing files; never the log itself.")]
 AllowWeak = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--allow-weak",
         help="Insist on a budget that protects hardly anybody; the certificate says so.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Seed = Annotated[
-    int | None,
-    typer.Option(help="Repeatable noise for tests. What comes out is then NOT private."),
+    int | None, Option(help="Repeatable noise for tests. What comes out is then NOT private.")
 ]
 Source = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Book on the budget of this data source; see `discreet budget`.",
         rich_help_panel="The ledger",
     ),
 ]
-Purpose = Annotated[
-    str, typer.Option(help="Why; kept in the ledger.", rich_help_panel="The ledger")
-]
+Purpose = Annotated[str, Option(help="Why; kept in the ledger.", rich_help_panel="The ledger")]
 NoLedger = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--no-ledger",
         help="Book nothing, even if there is a ledger; the certificate says so.",
         rich_help_panel="The ledger",
@@ -74,11 +69,10 @@ NoLedger = Annotated[
 ]
 Epsilons = Annotated[
     list[float] | None,
-    typer.Option("--epsilon", help="Try this budget; may be repeated. Smaller is more private."),
+    Option("--epsilon", help="Try this budget; may be repeated. Smaller is more private."),
 ]
 Delta = Annotated[
-    float,
-    typer.Option("--delta", help="Probability of an exception; keep it far below 1/cases."),
+    float, Option("--delta", help="Probability of an exception; keep it far below 1/cases.")
 ]
 
 READING = {
@@ -322,10 +316,7 @@ def _keyword(
 ) -> inspect.Parameter:
     option = "--" + name.replace("_", "-")
     names = (f"{option}/--no-{option[2:]}",) if kind is bool else (option,)
-    info = typer.Option(*names, help=help, rich_help_panel=panel, hidden=hidden)
+    info = Option(*names, help=help, rich_help_panel=panel, hidden=hidden)
     return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[kind | None, info],
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, info]
     )

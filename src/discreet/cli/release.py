@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
+from typer import Option
 
 from discreet.cli.booking import booking_of
 from discreet.cli.console import (
@@ -44,7 +45,7 @@ def release(
     log: LogPath,
     output: Annotated[
         Path,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             help="Where to write: .xes, .csv (both also .gz), .parquet; .variants.parquet for a "
@@ -60,7 +61,7 @@ def release(
     ] = DEFAULT_MECHANISM,
     times: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--times/--no-times",
             help="Release times too, for a mechanism that returns variants; half of the budget "
             "goes there (--times-share). --attributes adds further columns.",
@@ -69,9 +70,7 @@ def release(
     insecure_seed: Seed = None,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run", help="Say what would be promised, spent and written; read no log."
-        ),
+        Option("--dry-run", help="Say what would be promised, spent and written; read no log."),
     ] = False,
     quiet: Quiet = False,
     as_json: Json = False,

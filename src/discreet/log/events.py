@@ -8,11 +8,10 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from discreet import notebook
-from discreet.arrays import Ints
+from discreet.arrays import Integers, Ints
 from discreet.log.errors import LogError
 from discreet.log.variants import Variants, as_pandas, spans
 
@@ -124,7 +123,7 @@ class EventLog:
         return TIME in self.table.columns
 
     @cached_property
-    def _counted(self) -> tuple[Variants, npt.NDArray[np.int64]]:
+    def _counted(self) -> tuple[Variants, Integers]:
         return Variants.of_cases(self.activities, self.codes, self.offsets)
 
     @property
@@ -133,7 +132,7 @@ class EventLog:
         return self._counted[0]
 
     @property
-    def variant_of_case(self) -> npt.NDArray[np.int64]:
+    def variant_of_case(self) -> Integers:
         """For each case the index of its variant in `variants`."""
         return self._counted[1]
 
@@ -150,7 +149,7 @@ class EventLog:
         return self.names.get(self.individual, self.individual.removeprefix("original:"))
 
     @cached_property
-    def individual_of_case(self) -> npt.NDArray[np.int64]:
+    def individual_of_case(self) -> Integers:
         """For each case a number for the individual it belongs to.
 
         Raises where the log names no individual column, or a case belongs to several.
@@ -169,7 +168,7 @@ class EventLog:
             )
         return first
 
-    def cases_of_individuals(self) -> npt.NDArray[np.int64]:
+    def cases_of_individuals(self) -> Integers:
         """How many cases each individual has, in no telling order."""
         return np.sort(np.bincount(self.individual_of_case))
 
@@ -237,12 +236,12 @@ def labels_of(table: pl.DataFrame, classifier: Classifier) -> pl.Series:
     return labels
 
 
-def _by_appearance(values: pl.Series) -> npt.NDArray[np.int64]:
+def _by_appearance(values: pl.Series) -> Integers:
     """Number values 0, 1, … in order of first appearance."""
     ranks = values.to_frame("value").select(
         (pl.col("value").cast(pl.String).rank("dense") - 1).alias("rank")
     )["rank"]
-    codes: npt.NDArray[np.int64] = ranks.to_numpy().astype(np.int64)
+    codes: Integers = ranks.to_numpy().astype(np.int64)
     _, first = np.unique(codes, return_index=True)
     position = np.empty(len(first), dtype=np.int64)
     position[np.argsort(first)] = np.arange(len(first))
