@@ -25,7 +25,6 @@ from discreet.mechanisms.amun import Amun
 from discreet.mechanisms.amun.columns import Column
 from discreet.mechanisms.amun.gaps import EDGES, WEIGHT, Gaps, Steps
 from discreet.mechanisms.amun.risk import advantage_bound
-from discreet.mechanisms.amun.sampling import choose_by_row, projected, shrunk
 from discreet.mechanisms.amun.spending import (
     ACTIVITY_GAPS,
     ALL_GAPS,
@@ -41,6 +40,7 @@ from discreet.privacy.partition import OptimalSelection
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Selecting, Sequential
 from discreet.verification import check_certificate
+from discreet.wholelogs.sampling import choose_by_row, projected, shrunk
 from tests.composition import basic
 from tests.mechanisms.test_amun_published import log_of, variant_set
 

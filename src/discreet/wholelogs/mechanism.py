@@ -215,7 +215,7 @@ class Whole(Mechanism):
 
     def _names_notes(self) -> tuple[str, ...]:
         """From how many cases on a value is named: follows from the budget alone."""
-        from discreet.wholelogs.values import least_named
+        from discreet.wholelogs.naming import least_named
 
         return tuple(
             f"values of {attribute.column} in fewer than about {least:,} cases become (other)"
@@ -241,7 +241,7 @@ class Whole(Mechanism):
         """Warnings for the holder of the log."""
         from discreet.log.instants import microseconds
         from discreet.wholelogs.clock import within
-        from discreet.wholelogs.values import rare_values
+        from discreet.wholelogs.naming import rare_values
 
         found = super().advice(log)
         times = microseconds(log)

@@ -10,7 +10,7 @@ import polars as pl
 from discreet.arrays import Ints
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.mechanisms.amun.sampling import choose_by_row
+from discreet.wholelogs.sampling import choose_by_row
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Selecting
 

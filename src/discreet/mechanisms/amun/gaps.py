@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers, Ints
 from discreet.log.instants import SECOND
-from discreet.mechanisms.amun.sampling import choose_by_row, fractions, shrunk, significant
+from discreet.wholelogs.sampling import choose_by_row, fractions, shrunk, significant
 from discreet.mechanisms.amun.spending import ACTIVITY_GAPS, ALL_GAPS, RELATION_GAPS
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Step

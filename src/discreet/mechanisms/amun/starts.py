@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK
-from discreet.mechanisms.amun.sampling import choose, fractions, projected, significant
+from discreet.wholelogs.sampling import choose, fractions, projected, significant
 from discreet.mechanisms.amun.spending import CALENDAR, HOURS, STARTS, WEEKDAYS
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
