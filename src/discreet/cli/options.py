@@ -176,9 +176,7 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     ]
     if wanted.parameters and function.__name__ in arguments:
         names = _named(arguments, positional="mechanism" in _positional(signature))
-        if "times" in signature.parameters and {"--times", "--attributes"} & {
-            argument.partition("=")[0] for argument in arguments
-        }:
+        if "times" in signature.parameters and _completed(arguments, names):
             names = [*(names or [wanted.default]), WHOLE]  # completes the variants of the first
         own = {parameter.name for parameter in fresh}
         fresh += [one for one in _parameter_keywords(wanted, names) if one.name not in own]
@@ -193,6 +191,12 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     command.__signature__ = signature.replace(parameters=fresh)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in fresh}
     return command
+
+
+def _completed(arguments: Sequence[str], names: list[str]) -> bool:
+    """Whether times or attributes are asked for, or come with the default mechanism."""
+    given = {argument.partition("=")[0] for argument in arguments}
+    return bool({"--times", "--attributes"} & given) or not (names or "--no-times" in given)
 
 
 def _positional(signature: inspect.Signature) -> set[str]:

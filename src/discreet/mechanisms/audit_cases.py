@@ -164,6 +164,13 @@ OTHER_COLUMNS = Pair(
     ),
     values=_USUAL_VALUES,
 )
+DAYS_APART = Pair(
+    "days apart",
+    "a case of a variant that is always shown, with three days between its events: shows waits, "
+    "durations and calendars",
+    traces("ab", 120, "ac", 60),
+    Case(("a", "b"), step=3 * DAY),
+)
 FILLED_HEAD = Pair(
     "filled head",
     "a variant one case below being frequent: shows a head chosen by raw counts",

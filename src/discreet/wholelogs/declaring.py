@@ -44,7 +44,7 @@ class Attribute:
     @property
     def steps(self) -> dict[str, float]:
         """Its steps and their shares of what it gets."""
-        shares = {} if self.known else {f"{NAMES}{self.column}": 0.2 if self.numeric else 0.4}
+        shares = {} if self.known else {f"{NAMES}{self.column}": 0.3 if self.numeric else 0.4}
         if self.numeric:
             shares |= {
                 self.step("magnitudes, coarse"): 0.1,
