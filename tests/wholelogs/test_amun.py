@@ -207,5 +207,5 @@ def test_the_holder_is_warned_of_dates_outside_the_public_stretch() -> None:
 
 
 def test_a_budget_too_small_is_a_parameter_error() -> None:
-    with pytest.raises(ParameterError, match="larger epsilon"):
+    with pytest.raises(ParameterError, match="raise epsilon"):
         Amun(epsilon=1e-4, times_share=0.999)

@@ -8,7 +8,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.wholelogs import Whole
 from discreet.wholelogs.declaring import Attribute, read_attributes
-from discreet.wholelogs.values import OTHER
+from discreet.wholelogs.naming import OTHER
 from tests.wholelogs.logs import Event, log_of, office
 
 ASKED = ("org:resource", "case:amount:number")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from discreet.mechanisms.audit_cases import (
     BEGUN,
@@ -24,9 +24,6 @@ from discreet.mechanisms.blocks.alphabet import alphabet_parameter
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.wholelogs.declaring import listed
 from discreet.wholelogs.wholelog import WholeLog
-
-if TYPE_CHECKING:
-    from discreet.log.events import EventLog
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,11 +99,6 @@ class Whole(WholeLog):
                 "logs need variants that are proved for add-remove"
             )
         return built
-
-    def check(self, log: EventLog) -> None:
-        """Refuse before anything is spent: also what the mechanism of the variants refuses."""
-        super().check(log)
-        self.inner.check(log)
 
 
 def _options(texts: tuple[str, ...]) -> dict[str, Any]:

@@ -23,7 +23,6 @@ GRAINS = np.array([100_000, 50_000, 10_000, 5_000, 1_000, 500, 100, 50, 10, 5, 1
 
 NUMBER_MANNER = Manner(
     least=(4.0,), most_parts=60, weight=3.0, downwards=True, steps=(1.5, 1.8, 2.1), even=0.2,
-    certain=3.5,
 )  # fmt: skip
 GRAIN_MANNER = Manner(least=(), most_parts=1, weight=3.0, narrowed=False)
 

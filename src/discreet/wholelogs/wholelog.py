@@ -23,6 +23,9 @@ from discreet.wholelogs.spending import spending
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
+LEAST_FOR_VARIANTS = 1e-4
+"""The least epsilon that a mechanism takes."""
+
 MARGIN = 1 - 1e-8
 """Shares leave room for a mechanism that rounds its own accounting up."""
 
@@ -112,7 +115,13 @@ class WholeLog(Mechanism["EventLog"]):
     @property
     def of_variants(self) -> Budget:
         """What the variants may cost a case."""
-        return self.case_budget.share((1 - self.times_share) * MARGIN)
+        share = self.case_budget.share((1 - self.times_share) * MARGIN)
+        if share.epsilon < LEAST_FOR_VARIANTS:
+            raise ParameterError(
+                f"the variants would have {share}, too little to say anything: raise epsilon, or "
+                "lower times_share"
+            )
+        return share
 
     def _spending(self, budget: Budget) -> Step | None:
         promise = self.inner.guarantee()
@@ -172,6 +181,8 @@ class WholeLog(Mechanism["EventLog"]):
             begun_at(log, self.begun)
         for attribute in self.asked:
             check_attribute(log, attribute)
+        if self.spending is not None:
+            self.inner.check(log)
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log."""
