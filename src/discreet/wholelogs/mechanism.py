@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from discreet.mechanisms.audit_cases import (
     BEGUN,
+    COLUMN,
     DAYS_APART,
     EXTREME_TIMES,
     FREQUENT,
@@ -16,6 +17,7 @@ from discreet.mechanisms.audit_cases import (
     ONE_MORE,
     OTHER_COLUMNS,
     SAME_COLUMNS,
+    TIED_TRAITS,
     VERY_LONG_CASE,
     AuditCase,
 )
@@ -61,6 +63,9 @@ class Whole(WholeLog):
                 {**quick, "attributes": columns, "begun": BEGUN},
                 (SAME_COLUMNS, OTHER_COLUMNS),
                 usual=False,
+            ),
+            AuditCase(
+                {**quick, "attributes": f"{COLUMN}=letter|mail"}, (TIED_TRAITS,), usual=False
             ),
             AuditCase({}, (FREQUENT,), usual=False),
         )

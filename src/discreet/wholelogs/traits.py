@@ -38,10 +38,13 @@ class Trait:
     classes: int
 
     def pooled(self, least: float) -> Trait:
-        """Classes of fewer released cases than `least` become one."""
+        """Classes of fewer released cases than `least` become one, or part of the largest."""
         counts = np.bincount(self.drawn, minlength=self.classes)
         frequent = counts >= least
-        row = np.where(frequent, np.cumsum(frequent) - 1, frequent.sum())
+        rest = int(frequent.sum())
+        row = np.where(frequent, np.cumsum(frequent) - 1, rest)
+        if rest and counts[~frequent].sum() < least:
+            row = np.where(frequent, row, row[np.argmax(counts)])
         return Trait(self.name, row[self.raw], row[self.drawn], int(row.max(initial=0)) + 1)
 
     @property
@@ -89,6 +92,7 @@ def _by_quantile(name: str, raw: Ints, drawn: Ints) -> Trait:
     """Classes of about equal size in the release."""
     inner = np.arange(1, CLASSES) / CLASSES
     cuts = np.unique(np.quantile(drawn, inner, method="lower")) if len(drawn) else drawn[:0]
+    cuts = cuts[cuts < drawn.max(initial=0)]
     own, other = (np.searchsorted(cuts, values).astype(np.int64) for values in (raw, drawn))
     return Trait(name, own, other, len(cuts) + 1)
 
