@@ -57,7 +57,7 @@ def release(
         )
     from discreet.wholelogs.asking import asked_whole, declared_types, has_times
 
-    unasked = mechanism is None and times is None
+    unasked = mechanism is None and times is None and not {"engine", "query"} & reading.keys()
     name = plain = mechanism or DEFAULT_MECHANISM
     given = options | ({"attributes": tuple(attributes)} if attributes else {})
     if not has_times(plain) and (times or unasked or attributes):

@@ -268,7 +268,8 @@ def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]
         owners = [one for one in mechanism_names() if name in mechanism_class(one).parameters()]
         if owners:
             raise ParameterError(
-                f"{' and '.join(chosen)} has no parameter {name!r}; it is one of "
+                f"{' and '.join(chosen)} {'has' if len(chosen) == 1 else 'have'} no parameter "
+                f"{name!r}; it is one of "
                 f"{', '.join(owners)} (choose by --mechanism)"
             )
 

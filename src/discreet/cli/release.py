@@ -113,7 +113,8 @@ def release(
     from discreet.mechanisms.registry import mechanism as build
 
     plain, options = mechanism or DEFAULT_MECHANISM, given_parameters(values)
-    unasked = mechanism is None and times is None and not is_variant_table(output)
+    unasked = mechanism is None and times is None and _in_memory(log, values)
+    unasked = unasked and not is_variant_table(output)
     name, given = completed(plain, options, values, unasked or bool(times))
     chosen = build(name, **given)
     tell = _nothing if quiet else steward_note
@@ -144,6 +145,13 @@ def release(
         out.print(Text(f"Note: {note}"))
     out.print(f"Written: {output} ({released.describe()})", markup=False)
     out.print(f"         {output}.certificate.json", markup=False)
+
+
+def _in_memory(log: Path, values: dict[str, Any]) -> bool:
+    """Whether events are surely at hand, by what is asked for: larger sources give variants."""
+    engine = values.get("engine") or "auto"
+    one_file = log.is_file() or str(log) == "-"
+    return engine in ("auto", "memory") and not values.get("query") and one_file
 
 
 def _nothing(note: str) -> None:
