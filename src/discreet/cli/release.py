@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
+from typer import Option
 
 from discreet.cli.booking import booking_of
 from discreet.cli.console import (
@@ -14,21 +15,20 @@ from discreet.cli.console import (
     err,
     out,
     print_json,
-    show_promise,
     show_steps,
+    show_written,
     stage,
     steward_note,
-    steward_notes,
 )
 from discreet.cli.options import (
     Json,
     LogPath,
     Quiet,
     Seed,
+    TakesOptions,
     given_parameters,
     mechanism_option,
     read,
-    with_options,
 )
 from discreet.mechanisms import DEFAULT_MECHANISM
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from discreet.releases import Release
 
 
-@with_options(parameters=True, booking=True)
+@TakesOptions(parameters=True, booking=True)
 def release(
     log: LogPath,
     output: Annotated[
         Path,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             help="Where to write: .xes, .csv (both also .gz), .parquet; .variants.parquet for a "
@@ -62,7 +62,7 @@ def release(
     ] = None,
     times: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--times/--no-times",
             help="Release times too, for a mechanism that returns variants; half of the budget "
             "goes there (--times-share). --attributes adds further columns. Default: times where "
@@ -72,13 +72,11 @@ def release(
     insecure_seed: Seed = None,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run", help="Say what would be promised, spent and written; read no log."
-        ),
+        Option("--dry-run", help="Say what would be promised, spent and written; read no log."),
     ] = False,
     look: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--look",
             help="Read the log and warn its holder of what would come out badly; spend and write "
             "nothing. No guarantee covers what is said.",
@@ -131,7 +129,7 @@ def release(
     if look:
         err.print("Nothing was spent or written.")
         return
-    with stage("looking whether the log is known"):
+    with stage("checking whether the log is known"):
         booking.recognise(events)
     released, certificate = _drawn(chosen, booking, events, output, insecure_seed)
     booking.confirm(certificate)
@@ -140,11 +138,7 @@ def release(
     if as_json:
         _print(released, certificate, output)
         return
-    show_promise(certificate)
-    for note in certificate.notes:
-        out.print(Text(f"Note: {note}"))
-    out.print(f"Written: {output} ({released.describe()})", markup=False)
-    out.print(f"         {output}.certificate.json", markup=False)
+    show_written(certificate, output, released.describe())
 
 
 def _in_memory(log: Path, values: dict[str, Any]) -> bool:
@@ -155,14 +149,15 @@ def _in_memory(log: Path, values: dict[str, Any]) -> bool:
 
 
 def _nothing(note: str) -> None:
-    """Keep still."""
+    """Print nothing."""
 
 
 def _warn(chosen: Mechanism, events: EventLog) -> None:
     """Tell the holder of the log, before anything is paid for, what the raw log says."""
     chosen.check(events)
     warnings = chosen.advice(events)
-    steward_notes(warnings)
+    for warning in warnings:
+        steward_note(warning)
     if warnings:
         err.print("This was read from the raw log: no guarantee covers it.", markup=False)
 
