@@ -21,8 +21,8 @@ from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog
 from discreet.log.instants import DAY, HOUR
 from discreet.log.reading import read_log
-from discreet.mechanisms.amun import Amun
-from discreet.mechanisms.amun.published import oversample
+from discreet.wholelogs.amun import Amun
+from discreet.wholelogs.amun.published import oversample
 from discreet.privacy.noise import geometric
 from discreet.privacy.randomness import Randomness
 

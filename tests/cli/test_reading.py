@@ -55,7 +55,15 @@ def test_every_error_names_the_option_that_helps(desk: Desk, export: Path) -> No
     assert "exists" in desk.refused("inspect", "log.csv", "--save-mapping", "hospital.toml")
 
     arguments = ("--mapping", "hospital.toml", "--cases-per-individual", "2", "--no-ledger")
-    amun = ("--mechanism", "amun", "--columns", "Kosten", "--epsilon", "20", "--allow-weak")
+    amun = (
+        "--mechanism",
+        "amun",
+        "--attributes",
+        "Kosten:number",
+        "--epsilon",
+        "20",
+        "--allow-weak",
+    )
     told = desk.run("release", "export.csv", *arguments, *amun, "-o", "out.parquet")
     assert "left out because values are missing" in told.stderr
     assert "values are missing" not in told.stdout
