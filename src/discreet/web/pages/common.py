@@ -53,7 +53,7 @@ def only_steward(request: Request) -> Person:
 async def sent_form(request: Request) -> AsyncIterator[FormData]:
     """A form of this session: it sends the session's token along. Its files go with the request."""
     person = anybody(request)
-    form = await request.form(max_files=4, max_fields=200)
+    form = await request.form(max_files=4, max_fields=1000)
     try:
         token = form.get("csrf")
         if not isinstance(token, str) or not secrets.compare_digest(token, person.csrf):

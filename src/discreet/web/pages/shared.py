@@ -31,6 +31,7 @@ from discreet.web.pages.common import (
     to,
 )
 from discreet.web.people import Person, SignInError
+from discreet.web.proofs import proof_lines
 from discreet.web.seeing import hidden, own_job, released, releases_of, requests_of
 from discreet.web.settings import MissingError
 
@@ -216,7 +217,8 @@ def report(house: Inside, person: Steward, identity: str) -> Response:
     if job is None or job.state != "done":
         raise MissingError(translate("The report is gone: it is removed when the server stops."))
     folder, found = house.jobs.folder(job.id), job.result
-    drawn = {name: (folder / name).read_text(encoding="utf-8") for name in found["pictures"]}
+    listed = [file for picture in found["pictures"] for file in picture["files"]]
+    drawn = {file: (folder / file).read_text(encoding="utf-8") for file in listed}
     made = render_page("discreet.web", "report.html", release=row, report=found, drawn=drawn)
     name = f"PRIVATE-report-{row.file.partition('.')[0]}.html"
     return Response(
@@ -248,7 +250,7 @@ def _sources(request: Request, house: House, person: Person, problem: str = "") 
         for one in house.asking.offers()
         if one.source in standing
     ]
-    levels = [(one, choosing.level_words(one)) for one in choosing.LEVELS]
+    levels = [(one, choosing.short_words(one)) for one in choosing.LEVELS]
     status = 422 if problem else 200
     return page(request, "sources.html", status, offers=shown, levels=levels, problem=problem)
 
@@ -325,7 +327,7 @@ def trust(request: Request, person: Anybody, mechanism: str = "") -> Response:
         name=name,
         summary=owner.summary,
         paper=owner.paper,
-        proof=(inspect.getdoc(owner) or "").split("\n\n"),
+        proof=proof_lines(inspect.getdoc(owner) or ""),
         words=words,
         audits=audits_of(name),
     )
