@@ -24,6 +24,7 @@ from discreet.web.pages.common import (
     Form,
     Inside,
     Steward,
+    back_to,
     download,
     page,
     picture,
@@ -36,6 +37,9 @@ from discreet.web.seeing import hidden, own_job, released, releases_of, requests
 from discreet.web.settings import MissingError
 
 router = APIRouter(include_in_schema=False)
+
+HISTORY = 200
+"""Entries that are listed below a budget's curve; the command line and the API list all."""
 
 
 @router.get("/enter")
@@ -74,7 +78,9 @@ async def sign_in(request: Request, house: Inside) -> Response:
     name, password = text(form, "name", 200), str(form.get("password", ""))
     address = request.client.host if request.client else ""
     try:
-        session = await run_sync(house.people.sign_in, name, password, address)
+        session = await run_sync(
+            house.people.sign_in, name, password, address, limiter=request.app.state.signing_in
+        )
     except SignInError as error:
         return page(request, "enter.html", 403, problem=str(error))
     answer = to("/")
@@ -98,8 +104,7 @@ def speak(request: Request, house: Inside, named: str, back: str = "/") -> Respo
         spoken = language(named)
     except LanguageError:
         raise MissingError(named) from None
-    safe = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
-    answer = to(safe)
+    answer = back_to(back)
     answer.set_cookie(LANGUAGE, spoken, max_age=31536000, **cookie_options(house.settings))
     return answer
 
@@ -120,8 +125,7 @@ def cancel(request: Request, house: Inside, person: Anybody, form: Form, identit
     job = own_job(house, person, identity)
     house.jobs.cancel(job)
     house.database.note(person.name, "cancelled", f"{job.kind}, job {job.id}")
-    back = text(form, "back")
-    return to(back if back.startswith("/") and not back.startswith("//") else "/")
+    return back_to(text(form, "back"))
 
 
 @router.get("/budgets")
@@ -133,7 +137,8 @@ def budgets(request: Request, house: Inside, person: Anybody, source: str = "") 
     rows = told.history(shown) if shown else []
     if person.role != "steward":
         rows = [hidden(row, person) for row in rows]
-    return page(request, "budgets.html", budgets=known, source=shown, rows=rows)
+    last = rows[-HISTORY:]
+    return page(request, "budgets.html", budgets=known, source=shown, rows=last, all=len(rows))
 
 
 @router.get("/budgets/plot")
@@ -286,6 +291,8 @@ def requests(request: Request, house: Inside, person: Anybody) -> Response:
 def verify_page(request: Request, house: Inside, person: Anybody, job: str = "") -> Response:
     """Check a certificate."""
     found = own_job(house, person, job) if job else None
+    if found is not None and found.state == "done" and not found.result:
+        raise MissingError(translate("There is no such page."))
     return page(request, "verify.html", job=found)
 
 

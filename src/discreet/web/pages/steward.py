@@ -329,6 +329,7 @@ def release(
     if not once:
         raise WebError(translate("This form is too old: go back, reload the page and try again."))
     try:
+        house.budgets.after(source, choosing.build(log.choice))
         job = house.release(
             log,
             log.choice,
