@@ -26,11 +26,11 @@ $(VENV)/.documenting: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --editable '.[docs]'
 	@touch $(VENV)/.installed $@
 
-demo: $(VENV)/.installed ## Install, make a sample log, release it, show the guarantee
+demo: $(VENV)/.installed ## Install, make a sample log, release it with times, show the guarantee
 	@mkdir -p $(DEMO)
 	$(BIN)/discreet sample hospital --cases 10000 --seed 1 -o $(DEMO)/hospital.xes --force
 	$(BIN)/discreet inspect $(DEMO)/hospital.xes
-	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --force --mechanism travas --epsilon 1 --delta 1e-6
+	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --force --times --epsilon 1 --delta 1e-6
 	$(BIN)/discreet certificate $(DEMO)/shared.xes
 
 test: $(VENV)/.developing lint postgres chromium java ## Install what tests need, check the code, run all tests

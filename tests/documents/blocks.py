@@ -63,7 +63,12 @@ def read_page(path: Path) -> Page:
             blocks.append(Block(FIRST, found["first"], "", line))
         else:
             blocks.append(
-                Block(found["language"], found["body"], " ".join((found["reason"] or "").split()), line)
+                Block(
+                    found["language"],
+                    found["body"],
+                    " ".join((found["reason"] or "").split()),
+                    line,
+                )
             )
     return Page(str(path.relative_to(ROOT)), tuple(blocks), elsewhere)
 

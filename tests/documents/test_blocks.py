@@ -30,6 +30,7 @@ CASES = [read_page(path) for path in PAGES if str(path.relative_to(ROOT)) not in
 RUN = [page for page in CASES if not page.elsewhere]
 
 
+@pytest.mark.filterwarnings("ignore:In the current version:UserWarning")  # PM4Py on reading XES
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_blocks_run(
     page: Page,
