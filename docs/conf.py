@@ -14,7 +14,8 @@ copyright = f"{author} · version {release} · Apache-2.0"
 
 extensions = ["declared", "myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["_ext", "_static"]
-nitpicky = False
+smartquotes = False  # they would make a dash of the two hyphens of an option
+default_role = "code"  # single backticks, as docstrings have them
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

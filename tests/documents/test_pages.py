@@ -1,4 +1,4 @@
-"""The pages as a reader meets them: links lead somewhere, pictures say what they show, all is there."""
+"""The pages as a reader meets them: links lead somewhere, pictures say what they show."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_notebooks_are_kept_without_outputs(path: Path) -> None:
 
 def test_the_site_builds_offline_without_a_warning_and_runs_the_notebooks(tmp_path: Path) -> None:
     """What a notebook raises, and whatever Sphinx warns of, ends the build."""
-    unreachable = {key: "http://127.0.0.1:9" for key in ("http_proxy", "https_proxy")}
+    unreachable = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
     run = subprocess.run(
         [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(DOCS), str(tmp_path)],
         env=os.environ | unreachable | {"XDG_DATA_HOME": str(tmp_path / "data")},
