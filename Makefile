@@ -34,7 +34,7 @@ demo: $(VENV)/.installed ## Install, make a sample log, release it with times, s
 	$(BIN)/discreet certificate $(DEMO)/shared.xes
 
 test: $(VENV)/.developing lint postgres chromium java ## Install what tests need, check the code, run all tests
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/.developing ## Check style (ruff), types (mypy, strict) and layers (import-linter)
 	$(BIN)/ruff check

@@ -158,7 +158,7 @@ def growth(most: int) -> None:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--most", type=int, default=5_000_000, help="events of the largest log")
+    parser.add_argument("--most", type=int, default=500_000, help="events of the largest log")
     most = parser.parse_args().most
     against_peer()
     growth(most)

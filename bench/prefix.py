@@ -73,7 +73,7 @@ def main(names: tuple[str, ...] = ()) -> None:
             print(f"{name}: not in {LOGS}; name the folder in DISCREET_LOGS")
             continue
         their_time, their_peak = cost(
-            theirs(path, length, least), 1 if path.stat().st_size > 2e6 else 5
+            theirs(path, length, least), 1 if path.stat().st_size > 2e6 else 3
         )
         log = read_log(path)
         for kind in (SaCoFa, Laplace):

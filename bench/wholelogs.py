@@ -132,7 +132,7 @@ if __name__ == "__main__":
     tables = ("times", "attributes", "limit", "speed")
     parser.add_argument("table", nargs="?", choices=tables, default="attributes")
     parser.add_argument("folder", nargs="?", type=Path)
-    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=1)
     given = parser.parse_args()
     if given.table == "attributes":
         attributes(given.repetitions)

@@ -113,37 +113,33 @@ def test_an_option_of_another_mechanism_is_named(folder: Path) -> None:
 
 
 def test_a_shell_completes_names(folder: Path) -> None:
-    for typed, expected in (
-        ("discreet release -m tra", {"travag", "travas"}),
-        ("discreet audit utr", {"utravas"}),
-        ("discreet mechanisms dp", {"dpim"}),
-        ("discreet sample ho", {"hospital"}),
-        ("discreet release -m dpim --min-f", {"--min-fitness"}),
-    ):
-        done = subprocess.run(
-            [sys.executable, "-m", "discreet.cli"],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=os.environ
-            | {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": typed}
-            | {"COMP_CWORD": str(len(typed.split()) - 1)},
-        )
-        assert set(done.stdout.split()) == expected, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("_DISCREET_COMPLETE", "complete_bash")
+        for typed, expected in (
+            ("discreet release -m tra", {"travag", "travas"}),
+            ("discreet audit utr", {"utravas"}),
+            ("discreet mechanisms dp", {"dpim"}),
+            ("discreet sample ho", {"hospital"}),
+            ("discreet release -m dpim --min-f", {"--min-fitness"}),
+        ):
+            patch.setenv("COMP_WORDS", typed)
+            patch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+            done = run(folder)
+            assert set(done.stdout.split()) == expected, done.stderr
 
 
 def test_sample_release_certificate(folder: Path) -> None:
-    made = run_alone(folder, "sample", "loans", "--cases", "3000", "--seed", "1", "-o", "loans.csv")
+    made = run(folder, "sample", "loans", "--cases", "3000", "--seed", "1", "-o", "loans.csv")
     assert made.returncode == 0
     assert "3,000 cases" in made.stdout
     released = run_alone(folder, "release", "loans.csv", "-o", "shared.xes.gz", "--json")
     assert released.returncode == 0
     values = json.loads(released.stdout)
     assert values["certificate"]["guarantee"]["status"] == "proved"
-    checked = run_alone(folder, "certificate", "shared.xes.gz")
+    checked = run(folder, "certificate", "shared.xes.gz")
     assert checked.returncode == 0
     assert "This is proved." in checked.stdout
-    as_json = json.loads(run_alone(folder, "certificate", "shared.xes.gz", "--json").stdout)
+    as_json = json.loads(run(folder, "certificate", "shared.xes.gz", "--json").stdout)
     assert {check["outcome"] for check in as_json["checks"]} == {"holds"}
     promise = Guarantee.from_dict(as_json["guarantee"])
     shown = " ".join(checked.stdout.split())

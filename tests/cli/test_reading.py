@@ -57,7 +57,7 @@ def test_every_error_names_the_option_that_helps(desk: Desk, export: Path) -> No
     arguments = ("--mapping", "hospital.toml", "--cases-per-individual", "2", "--no-ledger")
     amun = ("--mechanism", "amun", "--columns", "Kosten", "--epsilon", "20", "--allow-weak")
     told = desk.run("release", "export.csv", *arguments, *amun, "-o", "out.parquet")
-    assert "left out since values are missing" in told.stderr
+    assert "left out because values are missing" in told.stderr
     assert "values are missing" not in told.stdout
     certificate = (desk.folder / "out.parquet.certificate.json").read_text()
     assert "values are missing" not in certificate

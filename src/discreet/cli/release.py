@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
+from typer import Option
 
 from discreet.cli.booking import booking_of
 from discreet.cli.console import (
@@ -14,21 +15,20 @@ from discreet.cli.console import (
     err,
     out,
     print_json,
-    show_promise,
     show_steps,
+    show_written,
     stage,
     steward_note,
-    steward_notes,
 )
 from discreet.cli.options import (
     Json,
     LogPath,
     Quiet,
     Seed,
+    TakesOptions,
     given_parameters,
     mechanism_option,
     read,
-    with_options,
 )
 from discreet.mechanisms import DEFAULT_MECHANISM
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from discreet.releases import Release
 
 
-@with_options(parameters=True, booking=True)
+@TakesOptions(parameters=True, booking=True)
 def release(
     log: LogPath,
     output: Annotated[
         Path,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             help="Where to write: .xes, .csv (both also .gz), .parquet; .variants.parquet for a "
@@ -61,7 +61,7 @@ def release(
     ] = DEFAULT_MECHANISM,
     times: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--times/--no-times",
             help="Release times too, for a mechanism that returns variants; half of the budget "
             "goes there (--times-share). --attributes adds further columns.",
@@ -70,9 +70,7 @@ def release(
     insecure_seed: Seed = None,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run", help="Say what would be promised, spent and written; read no log."
-        ),
+        Option("--dry-run", help="Say what would be promised, spent and written; read no log."),
     ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -108,25 +106,22 @@ def release(
         _rehearse(chosen, booking, output, as_json)
         return
     events = read(log, values, further=chosen.reads == "events")
-    with stage("looking whether the log is known"):
+    with stage("checking whether the log is known"):
         booking.recognise(events)
     released, certificate = _drawn(chosen, booking, events, output, insecure_seed)
     booking.confirm(certificate)
     if quiet:
         return
-    steward_notes(chosen.advice(events))
+    for note in chosen.advice(events):
+        steward_note(note)
     if as_json:
         _print(released, certificate, output)
         return
-    show_promise(certificate)
-    for note in certificate.notes:
-        out.print(Text(f"Note: {note}"))
-    out.print(f"Written: {output} ({released.describe()})", markup=False)
-    out.print(f"         {output}.certificate.json", markup=False)
+    show_written(certificate, output, released.describe())
 
 
 def _nothing(note: str) -> None:
-    """Keep still."""
+    """Print nothing."""
 
 
 def _drawn(

@@ -71,7 +71,7 @@ def _place(rows: int, row: int) -> str:
 
 
 def _table(data: bytes, mark: str, name: str, before: int) -> pl.DataFrame:
-    """A table with its header; `before` so many lines of the file came before its first row."""
+    """A table with its header; `before` is how many lines of the file precede its first row."""
     separators = _separators(data, mark, name, before)
     try:
         table = pl.read_csv(data, separator=mark, infer_schema=False, truncate_ragged_lines=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -46,6 +46,19 @@ class Pair:
     """Further columns of the common cases."""
     canaries: tuple[Trace, ...] = ()
     """For audits in one run: cases that are put in or left out by a coin each."""
+
+    @classmethod
+    def told(cls, name: str, story: str, change: str, **more: Any) -> Pair:
+        """A pair of one-letter activities in short: "8 ab, 3 ac + ad" gets a case ad.
+
+        "8 ab, 3 ac + ad - ac" gets it in place of a further case ac.
+        """
+        common, _, cases = change.partition("+")
+        added, _, removed = cases.partition("-")
+        words = [part.split() for part in common.split(",") if part.strip()]
+        more["removed"] = Case(tuple(removed.strip())) if removed else None
+        traces = {tuple(word): int(count) for count, word in words}
+        return cls(name, story, traces, Case(tuple(added.strip())), **more)
 
     def instead_of(self, word: str) -> Pair:
         """The same pair with the case in place of an ordinary one, of one-letter activities."""
