@@ -36,8 +36,9 @@ def line_plot(
     across: Callable[[float], str],
     down: str,
     logarithmic: bool = False,
+    marks: Floats | None = None,
 ) -> str:
-    """Curves over common axes; `across` writes a value of x, `down` names y.
+    """Curves over common axes; `across` writes a value of x, at `marks` if given; `down` names y.
 
     With `logarithmic` both axes show powers of ten, and a value of y below 1 lies at the foot.
     """
@@ -63,7 +64,8 @@ def line_plot(
         name = f"{10**value:g}" if logarithmic else f"{value:g}"
         parts.append(svg.line(LEFT, y, WIDTH - RIGHT, y, "grid"))
         parts.append(svg.text(LEFT - 6, y + 4, name, anchor="end"))
-    marks = _ticks(low, high, logarithmic) if logarithmic else np.linspace(low, high, 6)
+    if marks is None:
+        marks = _ticks(low, high, logarithmic) if logarithmic else np.linspace(low, high, 6)
     for value in marks.tolist():
         name = across(10**value if logarithmic else value)
         parts.append(svg.text(place_x(value), HEIGHT - BOTTOM + 18, name, anchor="middle"))
@@ -199,23 +201,19 @@ def box_plot(
             parts.append(svg.text(centre, below, word, anchor="middle", font_size="11"))
         for j, _ in enumerate(series):
             begin = centre + box * (j - len(series) / 2)
-            parts += _box(values[i][j], begin, box - 5, y, _series(j))
+            parts += _box(values[i][j], begin, box - 5, y, svg.series(j))
     for j, name in enumerate(series):
         at = top + 12 + 16 * j
-        parts.append(svg.rect(end + 12, at - 9, 11, 11, fill=_series(j), fill_opacity=".6"))
+        parts.append(svg.rect(end + 12, at - 9, 11, 11, fill=svg.series(j), fill_opacity=".6"))
         parts.append(svg.text(end + 32, at, name, font_size="11"))
     for k, (name, value) in enumerate(lines):
         if not logarithmic or value > 0:
-            dashed = {"stroke": _series(len(svg.SERIES) - 1 - k), "stroke_dasharray": "5 3"}
+            dashed = {"stroke": svg.series(len(svg.SERIES) - 1 - k), "stroke_dasharray": "5 3"}
             at = top + 12 + 16 * (len(series) + k)
             parts.append(svg.line(left, y(value), end, y(value), **dashed))
             parts.append(svg.line(end + 12, at - 4, end + 26, at - 4, **dashed))
             parts.append(svg.text(end + 32, at, f"{name} {_tick(value)}", font_size="11"))
     return svg.page(end + 150, height, parts)
-
-
-def _series(number: int) -> str:
-    return svg.SERIES[number % len(svg.SERIES)]
 
 
 def _box(

@@ -16,7 +16,7 @@ from discreet.log.attributes import as_attributes
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.expand import Expansion
-from discreet.log.files import LOG_SUFFIXES, atomic_write
+from discreet.log.files import LOG_SUFFIXES, XES_SUFFIXES, atomic_write
 from discreet.log.layout import file_names
 from discreet.log.tables import parquet_metadata
 from discreet.log.texts import as_text
@@ -48,7 +48,7 @@ def write_log(
     if cases.n_unique() < len(cases):
         again = cases.filter(cases.is_duplicated())[0]
         raise LogError(f"two cases have the identifier {again!r}; give each its own to write them")
-    if isinstance(log, Expansion) and not name.endswith((".xes", ".xes.gz")):
+    if isinstance(log, Expansion) and not name.endswith(XES_SUFFIXES):
         log = log.log()
     with atomic_write(target) as file:
         if isinstance(log, EventLog) and name.endswith(".parquet"):
@@ -61,7 +61,7 @@ def write_log(
         with _packed(file) if name.endswith(".gz") else contextlib.nullcontext(file) as stream:
             if isinstance(log, Expansion):
                 _write_pieces(expanded_pieces(log, of_log), stream)
-            elif name.endswith((".xes", ".xes.gz")):
+            elif name.endswith(XES_SUFFIXES):
                 _write_pieces(xes_pieces(log, of_log), stream)
             else:
                 texts = log.frame.select(as_text(values) for values in log.frame)

@@ -19,8 +19,7 @@ from discreet.log.engines.counting import MOST_VARIANTS, InEngine
 from discreet.log.engines.limits import in_words
 from discreet.log.engines.protocol import Courses, Engine
 from discreet.log.errors import LogError, option
-from discreet.log.events import CASE, TIME, EventLog
-from discreet.log.reads import Reads
+from discreet.log.events import CASE, TIME, EventLog, Reads
 from discreet.log.shaping import Shaped, check_constant
 from discreet.log.variants import Variants
 
