@@ -1,7 +1,7 @@
 """How fast logs are read and written, beside r4pm, an XES reader in Rust that checks less.
 
-Run `python bench/reading.py [CASES [REPEATS]]`, by default 30,000 generated cases of eight events and
-two repeats; `125000 3` for a million events. RoadTrafficFines.xes.gz is read too, if it is in
+Run `python bench/reading.py [CASES [REPEATS]]`, by default 30,000 generated cases of eight events
+and two repeats; `125000 3` for a million events. RoadTrafficFines.xes.gz is read too, if it is in
 DISCREET_LOGS. Each measurement runs alone in a fresh process; the best repeat counts.
 """
 
