@@ -75,6 +75,8 @@ alphabet. To make its audit tell more:
   steps answered, where only that leads to the others;
 - what a step answers without `CountNoise.added`, `Selecting.select` or `Choosing.choose` is noted
   with `discreet.privacy.transcript.note`: only what the step's cost covers;
+- what is random but no secret, such as a network's first weights, is drawn from `public_coins` of
+  `discreet.privacy.randomness`: an audit then knows it;
 - a method `_draw_many` draws many releases of one log at once, where that is cheaper;
 - `@factors.register` in `discreet/audits/exact.py` states its output distribution, where known;
 - `discreet.audits.canaries` audits a model in one training run.
