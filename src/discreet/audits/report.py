@@ -44,8 +44,8 @@ likely on one log as on the other, up to δ. So an event that was counted often 
    first steps were said to have answered that: so a way that only large logs lead to is audited
    on small ones.
 
-A lower bound below the certificate proves nothing by itself: the attack may have been weak. A
-bound above it is a counterexample. Audits use ε = 1 and δ = {delta:g} unless a row says otherwise,
+A lower bound below the certificate proves nothing by itself: the attack may have been weak, and at
+0 no event told the logs apart. A bound above it is a counterexample. Audits use ε = 1 and δ = {delta:g} unless a row says otherwise,
 since nobody can see a probability of 10⁻⁶ in {runs:,} runs; the default δ is audited as well.
 """
 
@@ -160,6 +160,7 @@ def overview(audit: Audit) -> tuple[str, ...]:
     """One row: mechanism, parameters, claimed, certified, bound, verdict, event, pair."""
     worst = audit.worst
     evidence = worst.evidence if worst else None
+    told = evidence if evidence and evidence.bound else None
     promise = audit.guarantee
     return (
         audit.mechanism,
@@ -168,8 +169,8 @@ def overview(audit: Audit) -> tuple[str, ...]:
         _budget(promise.holds),
         _number(audit.epsilon) + (" (exact)" if evidence and _is_exact(evidence) else ""),
         audit.words(),
-        evidence.event if evidence else "",
-        worst.pair if worst else "",
+        told.event if told else "",
+        worst.pair if worst and told else "",
     )
 
 
