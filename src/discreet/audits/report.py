@@ -45,8 +45,9 @@ likely on one log as on the other, up to δ. So an event that was counted often 
    on small ones.
 
 A lower bound below the certificate proves nothing by itself: the attack may have been weak, and at
-0 no event told the logs apart. A bound above it is a counterexample. Audits use ε = 1 and δ = {delta:g} unless a row says otherwise,
-since nobody can see a probability of 10⁻⁶ in {runs:,} runs; the default δ is audited as well.
+0 no event told the logs apart. A bound above it is a counterexample. Audits use ε = 1 and
+δ = {delta:g} unless a row says otherwise, since nobody can see a probability of 10⁻⁶ in {runs:,}
+runs; the default δ is audited as well.
 """
 
 STEPS = """\
