@@ -125,7 +125,7 @@ class Tail:
             and reached < (len(names) + 1) ** 2
             and learnable(len(names), size, lengths.mean, tables.rho)
         ):
-            chain = trained(named, size, following, rng)
+            chain = trained(named, size, lengths.mean, following, rng)
         else:
             least = tables.naming.deviation
             often = [max(counts.get(name, 0.0), least) for name in names]
