@@ -117,18 +117,16 @@ class Tail:
         if not names:
             return Variants.from_counts([((UNDISCLOSED,), 1)]), about
         named = projected(cases, names)
-        reached = reach(tables, len(names), size, lengths.mean)
         following = tables.following
         chain: Walker
-        if (
-            isinstance(following, Gaussian)
-            and reached < (len(names) + 1) ** 2
-            and learnable(len(names), size, lengths.mean, tables.rho)
+        if isinstance(following, Gaussian) and learnable(
+            len(names), size, lengths.mean, tables.rho
         ):
             chain = trained(named, size, lengths.mean, following, rng)
         else:
             least = tables.naming.deviation
             often = [max(counts.get(name, 0.0), least) for name in names]
+            reached = reach(tables, len(names), size, lengths.mean)
             chain = learned(named, np.append(often, size), tables, reached, rng)
         samples = enough(size, lengths.mean)
         sampled = chain.sample(lengths.longest, samples, generator)

@@ -44,6 +44,9 @@ MOST_SHIFT = 3.0
 """Scales of the noise by which an estimate may differ from the noisy votes: ratios are coarse, and
 must not matter where there is hardly any noise."""
 
+TRUST = 0.8
+"""Weight of the estimate that knows the predicted votes; the rest is for the one that does not."""
+
 ROUNDS = 40
 """Rounds in which the distribution of the ratios is fitted."""
 
@@ -65,7 +68,7 @@ def expected_votes(noisy: Integers, predicted: Floats, scale: float) -> Floats:
 
 
 def weighed(noisy: Integers, predicted: Floats, scale: float, total: float) -> Floats:
-    """Weights of this total: the mean of two estimates that err in different ways.
+    """Weights of this total: a mean of two estimates that err in different ways.
 
     The nearest point of the simplex trusts the noisy votes alone, empirical Bayes the predicted
     ones too.
@@ -74,7 +77,8 @@ def weighed(noisy: Integers, predicted: Floats, scale: float, total: float) -> F
     if total <= 0:
         return nearest_point
     expected = expected_votes(noisy, predicted * (total / predicted.sum()), scale)
-    mean: Floats = (nearest_point + expected * (total / max(expected.sum(), 1e-9))) / 2
+    expected *= total / max(expected.sum(), 1e-9)
+    mean: Floats = (1 - TRUST) * nearest_point + TRUST * expected
     return mean
 
 
