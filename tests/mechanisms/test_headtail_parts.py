@@ -263,12 +263,12 @@ def test_predicted_votes_help_where_votes_drown_and_do_no_harm_where_not() -> No
     rng = np.random.default_rng(3)
     true = rng.gamma(0.5, 20, size=300)
     noisy = np.rint(true + rng.laplace(0, 15, size=300)).astype(np.int64)
-    weighed = votes.weighed(noisy, true, 15.0, true.sum())
+    weighed = votes.weighed(noisy, true, 15.0, true.sum(), 0.5)
     assert weighed.sum() == pytest.approx(true.sum())
     assert weighed.min() >= 0
     alone = votes.onto_simplex(noisy.astype(np.float64), true.sum())
     assert np.abs(weighed - true).sum() < np.abs(alone - true).sum()
-    clear = votes.weighed(np.rint(true).astype(np.int64), np.ones(300), 0.01, true.sum())
+    clear = votes.weighed(np.rint(true).astype(np.int64), np.ones(300), 0.01, true.sum(), 0.5)
     assert np.abs(clear - true).max() < 1
 
 

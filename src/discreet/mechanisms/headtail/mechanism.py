@@ -72,7 +72,8 @@ class HeadTail(Mechanism[Variants]):
     adaptively, gives (ε, δ).
 
     Without a head every case is hidden, and the tail below gets (ε₂, δ₂) = (ε − ε₀, δ). With a
-    head, ε₂ is .75 or .85 of ε − ε₀, whichever the probe suggests, and δ₂ = .2δ.
+    head, ε₂ is .75 (for a clear model .6) or .85 of ε − ε₀, whichever the probe suggests, and
+    δ₂ = .2δ.
     `ReservedSelection` proves that a selection at (ε − ε₀, .8δ) followed by any (ε₂, δ₂)-DP
     reading of the hidden cases, chosen after the head was seen, is (ε − ε₀, δ)-DP, because a case
     pays for being shown or for being hidden.
@@ -148,7 +149,7 @@ class HeadTail(Mechanism[Variants]):
         )
 
     def _spending(self, budget: Budget) -> Step:
-        return spending(budget)
+        return spending(budget, self.clear_model)
 
     @property
     def _tree(self) -> Step:

@@ -44,9 +44,6 @@ MOST_SHIFT = 3.0
 """Scales of the noise by which an estimate may differ from the noisy votes: ratios are coarse, and
 must not matter where there is hardly any noise."""
 
-TRUST = 0.8
-"""Weight of the estimate that knows the predicted votes; the rest is for the one that does not."""
-
 ROUNDS = 40
 """Rounds in which the distribution of the ratios is fitted."""
 
@@ -67,18 +64,18 @@ def expected_votes(noisy: Integers, predicted: Floats, scale: float) -> Floats:
     return np.maximum(near, 0.0)
 
 
-def weighed(noisy: Integers, predicted: Floats, scale: float, total: float) -> Floats:
+def weighed(noisy: Integers, predicted: Floats, scale: float, total: float, trust: float) -> Floats:
     """Weights of this total: a mean of two estimates that err in different ways.
 
     The nearest point of the simplex trusts the noisy votes alone, empirical Bayes the predicted
-    ones too.
+    ones too; `trust` is the weight of the latter.
     """
     nearest_point = onto_simplex(noisy.astype(np.float64), total)
     if total <= 0:
         return nearest_point
     expected = expected_votes(noisy, predicted * (total / predicted.sum()), scale)
     expected *= total / max(expected.sum(), 1e-9)
-    mean: Floats = (1 - TRUST) * nearest_point + TRUST * expected
+    mean: Floats = (1 - trust) * nearest_point + trust * expected
     return mean
 
 
