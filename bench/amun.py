@@ -1,4 +1,7 @@
-"""Time Amun on real logs against a plain reading of its Algorithm 1, and as logs grow."""
+"""Time Amun on real logs against a plain reading of its Algorithm 1, and as logs grow.
+
+python bench/amun.py --most 5000000    up to five million events
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog
 from discreet.log.instants import DAY, HOUR
 from discreet.log.reading import read_log
-from discreet.mechanisms.amun import Amun
-from discreet.mechanisms.amun.published import oversample
 from discreet.privacy.noise import geometric
 from discreet.privacy.randomness import Randomness
+from discreet.wholelogs.amun import Amun
+from discreet.wholelogs.amun.published import oversample
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 REAL = ("Sepsis", "Unrineweginfectie", "CCC19", "BPIC2013_incidents", "RoadTrafficFines")

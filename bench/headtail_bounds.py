@@ -116,4 +116,4 @@ def main(releases: int = 1, *names: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]), *sys.argv[2:])
+    main(int([*sys.argv, "1"][1]), *sys.argv[2:])

@@ -103,4 +103,4 @@ def main(repetitions: int = 1, *names: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]), *sys.argv[2:])
+    main(int([*sys.argv, "1"][1]), *sys.argv[2:])

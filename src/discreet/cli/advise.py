@@ -8,8 +8,8 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
+from typer import Option
 
 from discreet.cli.console import err, out, print_json, show_table, watched
 from discreet.cli.options import (
@@ -39,16 +39,14 @@ def advise(
         list[str] | None,
         mechanism_option("Try this one beside headtail; may be repeated. Default: all that can."),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="About how long it may take.", min=1)] = 60.0,
-    repetitions: Annotated[
-        int, typer.Option(help="Runs of each setting, if time allows.", min=1)
-    ] = 10,
+    seconds: Annotated[float, Option(help="About how long it may take.", min=1)] = 60.0,
+    repetitions: Annotated[int, Option(help="Runs of each setting, if time allows.", min=1)] = 10,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also as a page with plots, .html.")
+        Path | None, Option("--output", "-o", help="Also as a page with plots, .html.")
     ] = None,
     private: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="STAND-IN",
             help="Release a stand-in for the log to this file, and read nothing else.",
             rich_help_panel="Advice that is covered",
@@ -56,7 +54,7 @@ def advise(
     ] = None,
     spend: Annotated[
         float,
-        typer.Option(
+        Option(
             help="With --private: the epsilon of the stand-in.",
             rich_help_panel="Advice that is covered",
         ),
@@ -68,11 +66,11 @@ def advise(
 
     Says how many cases people have and how rare variants are; then releases the log at several
     budgets with several mechanisms, again and again while time lasts, and measures what is left.
-    All of this reads the raw log. A choice by it is yours: no certificate covers it.
+    All of this reads the raw log: if you choose by it, no certificate covers the choice.
 
-    With --private one release is paid for and written, the stand-in, and the advice reads that.
-    Choosing by it is covered: together with a later release it costs the sum of both. The
-    stand-in lacks rare behaviour, so the figures come out too good.
+    With --private a stand-in is released, paid for like any release, and only that is read. A
+    choice by it is covered: together with a later release it costs the sum of both. The stand-in
+    lacks rare behaviour, so the figures look better than they are.
 
     [bold]Examples[/bold]
 

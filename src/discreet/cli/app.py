@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from discreet.cli import budget
 from discreet.cli.options import extended
@@ -41,12 +42,12 @@ def taught(function: Callable[..., object]) -> str:
 
 def discreet(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     language: Annotated[
         str | None,
-        typer.Option(
-            envvar=VARIABLE, callback=_language, help="How promises and pages are worded: en or de."
+        Option(
+            envvar=VARIABLE, callback=_language, help="Language of promises and pages: en or de."
         ),
     ] = None,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from typer import Argument, Option
 
 from discreet.cli.console import err, out, print_json, show_findings, show_table, stage
 from discreet.cli.options import (
@@ -38,62 +39,61 @@ STYLES = {
 def audit(
     mechanism: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="See `discreet mechanisms`; also laplace-count, gaussian-count. With --help "
             "after it, its own parameters are shown.",
             autocompletion=mechanism_names_for_shells,
         ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every mechanism.")] = False,
+    everything: Annotated[bool, Option("--all", help="Every mechanism.")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="The most telling pairs, a second or so each.")
+        bool, Option("--quick", help="The most telling pairs, a second or so each.")
     ] = False,
     pair: Annotated[
-        list[str] | None, typer.Option(help="Only this pair of logs; may be repeated.")
+        list[str] | None, Option(help="Only this pair of logs; may be repeated.")
     ] = None,
     releases: Annotated[
-        int | None,
-        typer.Option(min=200, help="This many of each log, however long it takes."),
+        int | None, Option(min=200, help="This many of each log, however long it takes.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; one per processor if not given.")
+        int | None, Option(min=1, help="Processes; one per processor if not given.")
     ] = None,
     mutants: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--mutants",
             help="Also without the noise of each step: what the audit could have noticed. "
             "--all does so unless --quick.",
         ),
     ] = False,
     list_pairs: Annotated[
-        bool, typer.Option("--list", help="Show the pairs of neighbouring logs.")
+        bool, Option("--list", help="Show the pairs of neighbouring logs.")
     ] = False,
     markdown: Annotated[
-        Path | None, typer.Option(help="With --all: write the results as a page.")
+        Path | None, Option(help="With --all: write the results as a page.")
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="With --all: a folder in which every result is kept at once and from which it is "
             "taken if it is there, so that an audit that was stopped goes on."
         ),
     ] = None,
     again: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="With --results: audit this mechanism again, whose code has changed; may be "
             "repeated.",
             autocompletion=mechanism_names_for_shells,
         ),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option(help="Audit a released file and its certificate instead.")
+        Path | None, Option(help="Audit a released file and its certificate instead.")
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(help="With --file: the raw log, to try seeds on.")
+        Path | None, Option(help="With --file: the raw log, to try seeds on.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="With --against: how many to try.")] = 100,
+    seeds: Annotated[int, Option(min=1, help="With --against: how many to try.")] = 100,
     as_json: Json = False,
     **values: Any,
 ) -> None:

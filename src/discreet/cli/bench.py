@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typer import Argument, Option
 
 from discreet.cli.console import FIGURE_HEADS, err, out, print_json, show_table, steward_note
 from discreet.cli.options import Json, TakesOptions, mechanism_option, reading_options
@@ -29,24 +29,24 @@ SYMBOLS = {"epsilon": "ε", "delta": "δ"}
 def bench(
     plan: Annotated[
         str | None,
-        typer.Argument(help="A plan's name, as in papers/travas, or a TOML file. None: see below."),
+        Argument(help="A plan's name, as in papers/travas, or a TOML file. None: see below."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for results and report; default bench-NAME."),
+        Option("--output", "-o", help="Folder for results and report; default bench-NAME."),
     ] = None,
     logs: Annotated[
         Path | None,
-        typer.Option(help="Folder of the plan's logs; default the folder named in DISCREET_LOGS."),
+        Option(help="Folder of the plan's logs; default the folder named in DISCREET_LOGS."),
     ] = None,
-    log: Annotated[Texts, typer.Option(help="Only this log, or without a plan its file.")] = None,
+    log: Annotated[Texts, Option(help="Only this log, or without a plan its file.")] = None,
     mechanism: Annotated[Texts, mechanism_option("Only this one.")] = None,
-    epsilon: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
-    delta: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
-    repetitions: Annotated[int | None, typer.Option(help="Runs of each setting.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; default one per core.")] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try failed runs again.")] = False,
-    plans: Annotated[bool, typer.Option("--plans", help="List the plans and stop.")] = False,
+    epsilon: Annotated[Numbers, Option(help="These instead of the plan's.")] = None,
+    delta: Annotated[Numbers, Option(help="These instead of the plan's.")] = None,
+    repetitions: Annotated[int | None, Option(help="Runs of each setting.")] = None,
+    workers: Annotated[int | None, Option(help="Processes; default one per core.")] = None,
+    retry: Annotated[bool, Option("--retry", help="Try failed runs again.")] = False,
+    plans: Annotated[bool, Option("--plans", help="List the plans and stop.")] = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:

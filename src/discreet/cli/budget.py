@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
 from discreet.cli.console import out, print_json, show_table
 from discreet.cli.options import Json
@@ -14,33 +15,31 @@ from discreet.cli.options import Json
 if TYPE_CHECKING:
     from discreet.ledger.account import Account
 
-Source = Annotated[str, typer.Argument(metavar="SOURCE", help="The data source's name.")]
+Source = Annotated[str, Argument(metavar="SOURCE", help="The data source's name.")]
 AnySource = Annotated[
-    str | None, typer.Argument(metavar="SOURCE", help="One data source; by default all.")
+    str | None, Argument(metavar="SOURCE", help="One data source; by default all.")
 ]
-Purpose = Annotated[str, typer.Option(help="Why; kept in the ledger.")]
+Purpose = Annotated[str, Option(help="Why; kept in the ledger.")]
 
 
 def set_budget(
     source: Source,
-    epsilon: Annotated[float, typer.Option(help="What all releases together may cost: epsilon.")],
-    delta: Annotated[float, typer.Option(help="And delta; 0 admits only pure releases.")],
+    epsilon: Annotated[float, Option(help="What all releases together may cost: epsilon.")],
+    delta: Annotated[float, Option(help="And delta; 0 admits only pure releases.")],
     filter: Annotated[
         Literal["best", "basic", "zcdp", "gdp", "advanced"],
-        typer.Option(
+        Option(
             help="How costs add up. basic: by sums; zcdp: by squares, for many small or Gaussian "
             "releases; best: either, with half of delta each. Fixed with the first release."
         ),
     ] = "best",
     neighbours: Annotated[
         Literal["add-remove", "swap"],
-        typer.Option(help="Protect against adding or removing one, or replacing one."),
+        Option(help="Protect against adding or removing one, or replacing one."),
     ] = "add-remove",
-    unit: Annotated[
-        Literal["case", "individual"], typer.Option(help="Whom the cap protects.")
-    ] = "case",
+    unit: Annotated[Literal["case", "individual"], Option(help="Whom the cap protects.")] = "case",
     raised: Annotated[
-        bool, typer.Option("--raise", help="Needed to set a cap higher than before.")
+        bool, Option("--raise", help="Needed to set a cap higher than before.")
     ] = False,
     purpose: Purpose = "",
     as_json: Json = False,
@@ -82,7 +81,7 @@ def set_budget(
 def show(source: AnySource = None, as_json: Json = False) -> None:
     """Show what every source may spend and what is left.
 
-    "Used" is by the filter that has the most left. It is a share of the cap, not a statement of
+    "Used" refers to the filter that has the most left. It is a share of the cap, not a statement of
     the privacy lost so far: only the cap is a guarantee.
 
     [bold]Examples[/bold]
@@ -126,15 +125,13 @@ def history(source: AnySource = None, as_json: Json = False) -> None:
 
 
 def verify(
-    head: Annotated[
-        str | None, typer.Option(help="A head that was noted or exported earlier.")
-    ] = None,
+    head: Annotated[str | None, Option(help="A head that was noted or exported earlier.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check that no entry was changed, removed or moved, and that no cap was passed.
 
-    Keep the head that this prints somewhere else, with the data-protection officer: with --head
-    it also finds a ledger that was rewritten as a whole. Exit code 1 if something is wrong.
+    Keep the head that this prints in another place, such as with the data-protection officer: with
+    --head it also finds a ledger that was rewritten as a whole. Exit code 1 if something is wrong.
 
     [bold]Examples[/bold]
 
@@ -158,12 +155,12 @@ def verify(
 
 
 def export(
-    output: Annotated[Path, typer.Option("--output", "-o", help="A .csv or .json file.")],
+    output: Annotated[Path, Option("--output", "-o", help="A .csv or .json file.")],
     as_json: Json = False,
 ) -> None:
     """Write the ledger to a file for the data-protection officer.
 
-    JSON holds every entry word for word with its hash, so that the chain can be checked anew; CSV
+    JSON holds every entry word for word with its hash, so that the chain can be checked again; CSV
     is for reading. Fingerprints of logs never leave the ledger.
 
     [bold]Examples[/bold]
@@ -191,7 +188,9 @@ def export(
 
 
 def clock(purpose: Purpose = "", as_json: Json = False) -> None:
-    """Continue from the present time, where the clock was ahead when something was booked.
+    """Continue from the present time if the clock was ahead when something was booked.
+
+    Otherwise nothing is booked until that time has come. The history keeps a note of it.
 
     [bold]Example[/bold]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.text import Text
+from typer import Option
 
 from discreet.cli.console import (
     FIGURE_HEADS,
@@ -43,29 +43,26 @@ def compare(
     epsilon: Epsilons = None,
     delta: Delta = 1e-6,
     mechanism: Annotated[
-        list[str] | None,
-        mechanism_option("Only this and headtail; may be repeated. Default: all."),
+        list[str] | None, mechanism_option("Only this and headtail; may be repeated. Default: all.")
     ] = None,
     private: Annotated[
-        bool,
-        typer.Option("--private", help="Choose by a private selection and release the winner."),
+        bool, Option("--private", help="Choose by a private selection and release the winner.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="With --private: where to write it.")
+        Path | None, Option("--output", "-o", help="With --private: where to write it.")
     ] = None,
-    seconds: Annotated[float, typer.Option(help="About how long all may take together.")] = 60.0,
+    seconds: Annotated[float, Option(help="About how long all may take together.")] = 60.0,
     as_json: Json = False,
     **values: Any,
 ) -> None:
     """Which mechanism serves this log best at this budget? For its holder only.
 
     Releases the log once with every mechanism and shows what is left of it, beside headtail, the
-    one that is taken by default. Mechanisms that need more public inputs than were given say
-    which; parameters of every mechanism may be given, those shown below are the default one's,
-    or with -m those of the mechanisms named. Choosing by this table costs privacy that no
-    certificate covers; with --private the candidates share the budget, one is chosen by the
-    exponential mechanism, and the total is proved; then it is booked like any release. To choose
-    a budget, see `discreet advise`.
+    default. Mechanisms that need further public inputs say which. Parameters of any mechanism may
+    be given; shown below are the default's, or with -m those of the mechanisms named. Choosing by
+    this table costs privacy that no certificate covers. With --private the candidates share the
+    budget, the exponential mechanism chooses one, and the total is proved and booked like any
+    release. To choose a budget, see `discreet advise`.
 
     [bold]Examples[/bold]
 

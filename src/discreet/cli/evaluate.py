@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from discreet.cli.console import err, out, print_json, show_table, stage
 from discreet.cli.options import Force, Json, LogPath, TakesOptions, check_page, read
@@ -16,10 +16,10 @@ BEST = {"high": "↑", "low": "↓", "near": "≈"}
 @TakesOptions()
 def evaluate(
     log: LogPath,
-    released: Annotated[Path, typer.Argument(help="The released file to measure against it.")],
+    released: Annotated[Path, Argument(help="The released file to measure against it.")],
     measures: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--measure",
             "-m",
             help="Only this group: similarity, difference, follows, model, entropy, size, normal, "
@@ -28,9 +28,7 @@ def evaluate(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="Also as a page, .html, with pictures before and after."
-        ),
+        Option("--output", "-o", help="Also as a page, .html, with pictures before and after."),
     ] = None,
     force: Force = False,
     as_json: Json = False,

@@ -5,29 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from discreet.cli.console import print_json, show_written, stage
 from discreet.cli.options import Force, Json
 
 
 def generate(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A model written by discreet train.")
-    ],
+    model: Annotated[Path, Argument(metavar="MODEL", help="A model written by discreet train.")],
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", help="Where to write: .xes, .csv (both also .gz), .parquet."
-        ),
+        Path, Option("--output", "-o", help="Where to write: .xes, .csv (both also .gz), .parquet.")
     ],
     cases: Annotated[
         int | None,
-        typer.Option(help="How many cases; by default about as many as the model was trained on."),
+        Option(help="How many cases; by default about as many as the model was trained on."),
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(help="Draw the same log again. Safe: nothing but the model is read."),
+        int | None, Option(help="Draw the same log again. Safe: nothing but the model is read.")
     ] = None,
     force: Force = False,
     as_json: Json = False,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Annotated, Any
 
-import typer
 from rich.text import Text
+from typer import Argument
 
 from discreet.cli.console import err, out, print_json, show_table
 from discreet.cli.options import Json, mechanism_names_for_shells
@@ -15,7 +15,7 @@ from discreet.cli.options import Json, mechanism_names_for_shells
 def mechanisms(
     name: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="One mechanism, in full: parameters, proof, paper.",
             autocompletion=mechanism_names_for_shells,
         ),
@@ -23,6 +23,8 @@ def mechanisms(
     as_json: Json = False,
 ) -> None:
     """List the mechanisms, or show one with its parameters and its proof.
+
+    The list says what each returns and what it guarantees by default.
 
     [bold]Examples[/bold]
 

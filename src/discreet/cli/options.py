@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 
@@ -27,46 +27,41 @@ def mechanism_names_for_shells(incomplete: str) -> list[str]:
 
 def mechanism_option(help: str) -> Any:
     """The option that names a mechanism; a shell completes it."""
-    return typer.Option("--mechanism", "-m", help=help, autocompletion=mechanism_names_for_shells)
+    return Option("--mechanism", "-m", help=help, autocompletion=mechanism_names_for_shells)
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Json = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
 LogPath = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         metavar="LOG",
         help="The event log: .xes, .csv, .tsv, .txt (all also .gz), .parquet, .xlsx; - for "
         "standard input; a folder or pattern of Parquet files; a database (see --query).",
     ),
 ]
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace existing files; never the log itself.")
-]
+Force = Annotated[bool, Option("--force", help="Replace existing files; never the log itself.")]
 AllowWeak = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--allow-weak",
         help="Insist on a budget that protects hardly anybody; the certificate says so.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Seed = Annotated[
-    int | None,
-    typer.Option(help="Repeatable noise for tests. What comes out is then NOT private."),
+    int | None, Option(help="Repeatable noise for tests. What comes out is then NOT private.")
 ]
 Source = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Book on the budget of this data source; see `discreet budget`.",
         rich_help_panel="The ledger",
     ),
 ]
-Purpose = Annotated[
-    str, typer.Option(help="Why; kept in the ledger.", rich_help_panel="The ledger")
-]
+Purpose = Annotated[str, Option(help="Why; kept in the ledger.", rich_help_panel="The ledger")]
 NoLedger = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--no-ledger",
         help="Book nothing, even if there is a ledger; the certificate says so.",
         rich_help_panel="The ledger",
@@ -74,11 +69,10 @@ NoLedger = Annotated[
 ]
 Epsilons = Annotated[
     list[float] | None,
-    typer.Option("--epsilon", help="Try this budget; may be repeated. Smaller is more private."),
+    Option("--epsilon", help="Try this budget; may be repeated. Smaller is more private."),
 ]
 Delta = Annotated[
-    float,
-    typer.Option("--delta", help="Probability of an exception; keep it far below 1/cases."),
+    float, Option("--delta", help="Probability of an exception; keep it far below 1/cases.")
 ]
 
 READING = {
@@ -165,9 +159,7 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     ]
     if wanted.parameters and function.__name__ in arguments:
         names = _named(arguments, positional="mechanism" in _positional(signature))
-        if "times" in signature.parameters and {"--times", "--attributes"} & {
-            argument.partition("=")[0] for argument in arguments
-        }:
+        if "times" in signature.parameters and _completed(arguments, names):
             names = [*(names or [wanted.default]), WHOLE]  # completes the variants of the first
         own = {parameter.name for parameter in fresh}
         fresh += [one for one in _parameter_keywords(wanted, names) if one.name not in own]
@@ -182,6 +174,12 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     command.__signature__ = signature.replace(parameters=fresh)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in fresh}
     return command
+
+
+def _completed(arguments: Sequence[str], names: list[str]) -> bool:
+    """Whether times or attributes are asked for, or come with the default mechanism."""
+    given = {argument.partition("=")[0] for argument in arguments}
+    return bool({"--times", "--attributes"} & given) or not (names or "--no-times" in given)
 
 
 def _positional(signature: inspect.Signature) -> set[str]:
@@ -253,7 +251,8 @@ def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]
         owners = [one for one in mechanism_names() if name in mechanism_class(one).parameters()]
         if owners:
             raise ParameterError(
-                f"{' and '.join(chosen)} has no parameter {name!r}; it is one of "
+                f"{' and '.join(chosen)} {'has' if len(chosen) == 1 else 'have'} no parameter "
+                f"{name!r}; it is one of "
                 f"{', '.join(owners)} (choose by --mechanism)"
             )
 
@@ -290,8 +289,9 @@ def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLo
     with stage(f"reading {path.name}"):
         log = read_log(given, further=further, **options)
     if log.left_out.events:
-        cases, events = f"{log.left_out.cases:,} cases", f"{log.left_out.events:,} events"
-        steward_note(f"left out because values are missing: {cases}, {events}")
+        lost = zip(log.left_out, ("case", "event"), strict=True)
+        shown = ", ".join(f"{n:,} {word}{'s' if n != 1 else ''}" for n, word in lost)
+        steward_note(f"left out because values are missing: {shown}")
     return log
 
 
@@ -322,10 +322,7 @@ def _keyword(
 ) -> inspect.Parameter:
     option = "--" + name.replace("_", "-")
     names = (f"{option}/--no-{option[2:]}",) if kind is bool else (option,)
-    info = typer.Option(*names, help=help, rich_help_panel=panel, hidden=hidden)
+    info = Option(*names, help=help, rich_help_panel=panel, hidden=hidden)
     return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[kind | None, info],
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, info]
     )

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from discreet.cli.booking import booking_of
 from discreet.cli.console import complain, err, out, print_json, show_promise, steward_note
@@ -36,7 +37,7 @@ UPDATE_EVERY = 0.3
 def train(
     log: LogPath,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the model: NAME.discreet.")
+        Path, Option("--output", "-o", help="Where to write the model: NAME.discreet.")
     ],
     mechanism: Annotated[
         str,
@@ -106,11 +107,7 @@ def _progress(mechanism: Generative) -> Iterator[Callable[[Progress], None]]:
     from rich import progress as rich
 
     meter = _Meter(mechanism)
-    columns = (
-        rich.TextColumn("training"),
-        rich.BarColumn(),
-        rich.TextColumn("{task.description}"),
-    )
+    columns = (rich.TextColumn("training"), rich.BarColumn(), rich.TextColumn("{task.description}"))
     quiet = not err.is_terminal
     with rich.Progress(*columns, console=err, transient=True, disable=quiet) as bar:
         task = bar.add_task("", total=meter.total)

@@ -40,13 +40,7 @@ class Entry:
         """The next entry of the chain."""
         number = head.count + 1
         body = json.dumps(
-            {
-                **content,
-                "number": number,
-                "source": source,
-                "kind": kind,
-                "previous": head.hash,
-            },
+            {**content, "number": number, "source": source, "kind": kind, "previous": head.hash},
             ensure_ascii=False,
             sort_keys=True,
             allow_nan=False,

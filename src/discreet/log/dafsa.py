@@ -7,10 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from discreet.arrays import Integers, Ints
+from discreet.arrays import Booleans, Integers, Ints
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants, spans
 
@@ -30,7 +29,7 @@ class Dafsa:
     label: Integers
     target: Integers
     counts: Integers
-    final: npt.NDArray[np.bool_]
+    final: Booleans
     path: Integers
 
     @classmethod
@@ -107,9 +106,7 @@ class Dafsa:
         return f"Dafsa({self.states} states, {self.transitions} transitions)"
 
 
-def _prefix_tree(
-    variants: Variants,
-) -> tuple[Integers, Integers, npt.NDArray[np.bool_], Integers]:
+def _prefix_tree(variants: Variants) -> tuple[Integers, Integers, Booleans, Integers]:
     """The prefix tree of sorted variants: parent, label and finality of each node, nodes of events.
 
     Nodes are numbered breadth first, 0 being the root, so a node's children are consecutive and
@@ -149,7 +146,7 @@ def _shared(variants: Variants, variant: Integers, level: Any) -> Integers:
     return shared
 
 
-def _merged(parent: Integers, label: Integers, final: npt.NDArray[np.bool_]) -> Integers:
+def _merged(parent: Integers, label: Integers, final: Booleans) -> Integers:
     """The state of each node of a prefix tree: equal subtrees have one state.
 
     Equal subtrees have equal heights, so nodes are compared height by height: same finality,

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from discreet import notebook
-from discreet.arrays import Ints
+from discreet.arrays import Integers, Ints
+from discreet.log.counted import Counted
 from discreet.log.errors import LogError
 from discreet.log.variants import Variants, as_pandas, spans
 
@@ -23,9 +23,9 @@ LIFECYCLE = "lifecycle:transition"
 
 Classifier = Literal["activity", "activity+lifecycle"]
 
-Reads = Literal["variants", "events"]
-"""What of a log is read: how often each variant occurs, or single events as well. The less is
-read, the larger a log may be."""
+Reads = Literal["counts", "variants", "events"]
+"""What of a log is read: how many cases follow each variant and the sequences of a few, all
+sequences, or single events as well. The less is read, the larger a log may be."""
 
 
 class LeftOut(NamedTuple):
@@ -56,6 +56,8 @@ class EventLog:
     names: dict[str, str] = field(default_factory=dict)
     left_out: LeftOut = LeftOut()
     classifier: Classifier = "activity"
+    whole_schema: pl.DataFrame | None = None
+    """The columns of the file under their names here, if some were left out; without rows."""
 
     @classmethod
     def from_table(
@@ -124,7 +126,7 @@ class EventLog:
         return TIME in self.table.columns
 
     @cached_property
-    def _counted(self) -> tuple[Variants, npt.NDArray[np.int64]]:
+    def _counted(self) -> tuple[Variants, Integers]:
         return Variants.of_cases(self.activities, self.codes, self.offsets)
 
     @property
@@ -133,7 +135,12 @@ class EventLog:
         return self._counted[0]
 
     @property
-    def variant_of_case(self) -> npt.NDArray[np.int64]:
+    def counted(self) -> Counted:
+        """The same; where they are too many, sequences come only when they are taken."""
+        return self.variants
+
+    @property
+    def variant_of_case(self) -> Integers:
         """For each case the index of its variant in `variants`."""
         return self._counted[1]
 
@@ -150,7 +157,7 @@ class EventLog:
         return self.names.get(self.individual, self.individual.removeprefix("original:"))
 
     @cached_property
-    def individual_of_case(self) -> npt.NDArray[np.int64]:
+    def individual_of_case(self) -> Integers:
         """For each case a number for the individual it belongs to.
 
         Raises where the log names no individual column, or a case belongs to several.
@@ -169,7 +176,7 @@ class EventLog:
             )
         return first
 
-    def cases_of_individuals(self) -> npt.NDArray[np.int64]:
+    def cases_of_individuals(self) -> Integers:
         """How many cases each individual has, in no telling order."""
         return np.sort(np.bincount(self.individual_of_case))
 
@@ -182,10 +189,13 @@ class EventLog:
 
     def schema(self) -> pl.DataFrame:
         """The columns under their names here, without rows."""
-        return self.table.clear()
+        return self.table.clear() if self.whole_schema is None else self.whole_schema
 
     def require(self, reads: Reads) -> None:
         """Raise LogError if what a mechanism reads cannot be had; of a log in memory all can."""
+
+    def prepare(self, cases: int, reads: Reads) -> None:
+        """Raise LogError if so many cases of each individual, and what is read, cannot be had."""
 
     def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
         """The chosen cases, in the order given."""
@@ -237,12 +247,12 @@ def labels_of(table: pl.DataFrame, classifier: Classifier) -> pl.Series:
     return labels
 
 
-def _by_appearance(values: pl.Series) -> npt.NDArray[np.int64]:
+def _by_appearance(values: pl.Series) -> Integers:
     """Number values 0, 1, … in order of first appearance."""
     ranks = values.to_frame("value").select(
         (pl.col("value").cast(pl.String).rank("dense") - 1).alias("rank")
     )["rank"]
-    codes: npt.NDArray[np.int64] = ranks.to_numpy().astype(np.int64)
+    codes: Integers = ranks.to_numpy().astype(np.int64)
     _, first = np.unique(codes, return_index=True)
     position = np.empty(len(first), dtype=np.int64)
     position[np.argsort(first)] = np.arange(len(first))

@@ -9,10 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import notebook
-from discreet.arrays import Booleans, Ints
+from discreet.arrays import Booleans, Integers, Ints
 from discreet.log.errors import LogError
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class Variants:
     @classmethod
     def of_cases(
         cls, activities: tuple[str, ...], codes: Ints, offsets: Ints
-    ) -> tuple[Variants, npt.NDArray[np.int64]]:
+    ) -> tuple[Variants, Integers]:
         """Count the variants of cases given as one flat array of codes and case offsets.
 
         Returns the variants and, for each case, the index of its variant. Cases of one length
@@ -92,8 +91,8 @@ class Variants:
             found += len(positions)
         if not first:
             return cls.empty(activities), variant_of
-        source = np.concatenate(first)
-        variants = _gather(activities, codes, offsets, source, np.concatenate(counts))
+        chosen = np.concatenate(first)
+        variants = _gather(activities, codes, offsets, chosen, np.concatenate(counts))
         order = variants.canonical_order()
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
@@ -174,7 +173,7 @@ class Variants:
         np.add.at(counts, place, self.counts)
         return Variants(self.activities, distinct.codes, distinct.offsets, counts)
 
-    def canonical_order(self) -> npt.NDArray[np.int64]:
+    def canonical_order(self) -> Integers:
         """The order of the sequences by their codes, shorter first where one begins another."""
         wide = self.codes.astype(">u4").tobytes()
         bounds = (4 * self.offsets).tolist()
@@ -220,7 +219,7 @@ def as_pandas(frame: pl.DataFrame) -> Any:
         ) from None
 
 
-def spans(offsets: Ints, chosen: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def spans(offsets: Ints, chosen: Ints) -> tuple[Integers, Integers]:
     """Positions of the chosen spans of a flat array, one after another, and their offsets."""
     lengths = np.diff(offsets)[chosen]
     fresh = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -14,15 +14,15 @@ from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.texts import as_text, xes_type
 
 EXTENSIONS = {
-    "concept": ("Concept", "http://www.xes-standard.org/concept.xesext"),
-    "time": ("Time", "http://www.xes-standard.org/time.xesext"),
-    "lifecycle": ("Lifecycle", "http://www.xes-standard.org/lifecycle.xesext"),
-    "org": ("Organizational", "http://www.xes-standard.org/org.xesext"),
-    "cost": ("Cost", "http://www.xes-standard.org/cost.xesext"),
-    "semantic": ("Semantic", "http://www.xes-standard.org/semantic.xesext"),
-    "identity": ("Identity", "http://www.xes-standard.org/identity.xesext"),
-    "privacy": ("Privacy", "http://www.xes-standard.org/privacy.xesext"),
-    "dp": ("Differential privacy", "https://discreet.invalid/dp.xesext"),
+    "concept": "Concept",
+    "time": "Time",
+    "lifecycle": "Lifecycle",
+    "org": "Organizational",
+    "cost": "Cost",
+    "semantic": "Semantic",
+    "identity": "Identity",
+    "privacy": "Privacy",
+    "dp": "Differential privacy",
 }
 
 _ILLEGAL = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
@@ -108,9 +108,9 @@ def _rendered(values: pl.Series, indent: str) -> pl.Series:
 
 def _spread(values: pl.Series, rows: Ints, height: int) -> pl.Series:
     """The values at the given rows, nothing elsewhere."""
-    source = np.full(height, -1, dtype=np.int64)
-    source[rows] = np.arange(len(rows))
-    picks = pl.Series(source)
+    origin = np.full(height, -1, dtype=np.int64)
+    origin[rows] = np.arange(len(rows))
+    picks = pl.Series(origin)
     return values.gather(picks.set(picks < 0, None))
 
 
@@ -136,8 +136,10 @@ def _head(frame: pl.DataFrame, keys: Sequence[str], attributes: Sequence[Attribu
         '<log xes.version="1.0" xes.features="nested-attributes">',
     ]
     used = {key.partition(":")[0] for key in [*keys, *_all_keys(attributes)] if ":" in key}
-    for prefix, (name, uri) in EXTENSIONS.items():
+    for prefix, name in EXTENSIONS.items():
+        home = "https://discreet.invalid" if prefix == "dp" else "http://www.xes-standard.org"
         if prefix in used:
+            uri = f"{home}/{prefix}.xesext"
             lines.append(f'  <extension name="{name}" prefix="{prefix}" uri="{uri}"/>')
     lines += [
         '  <global scope="trace">',

@@ -98,8 +98,7 @@ class Choice(Mechanism[Variants]):
                     "compare; leave it out of the candidates"
                 )
             candidate = mechanism_taking(
-                name,
-                {"epsilon": share.epsilon, "delta": share.delta, "alphabet": self.alphabet},
+                name, {"epsilon": share.epsilon, "delta": share.delta, "alphabet": self.alphabet}
             )
             promise = candidate.guarantee()
             if promise.status not in ("proved", "conditional") or promise.holds is None:

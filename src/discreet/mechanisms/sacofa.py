@@ -33,14 +33,7 @@ from discreet.mechanisms.laplace import (
 from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.steps import (
-    OneOf,
-    Sequential,
-    Statement,
-    Step,
-    laplace_or_gaussian,
-    noise_of,
-)
+from discreet.privacy.steps import OneOf, Sequential, Statement, Step, laplace_or_gaussian, noise_of
 
 PAPER = (
     "S. A. Fahrenkrog-Petersen, M. Kabierski, H. van der Aa, M. Weidlich: Semantics-aware "

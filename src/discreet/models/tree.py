@@ -96,10 +96,7 @@ class Tree:
         """Plain values, for JSON."""
         if self.operator is None:
             return {"silent": True} if self.label is None else {"activity": self.label}
-        return {
-            "operator": self.operator,
-            "children": [child.to_dict() for child in self.children],
-        }
+        return {"operator": self.operator, "children": [child.to_dict() for child in self.children]}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Tree:

@@ -239,7 +239,7 @@ def auditable(subject: Subject) -> None:
     for case in cases:
         for pair in case.pairs or (ONE_MORE,):
             usual = {"epsilon": 1.0, "delta": 0.01, "alphabet": pair.alphabet, **pair.public}
-            taken = {name: value for name, value in usual.items() if name in owner.parameters()}
+            taken: dict[str, Any] = {k: v for k, v in usual.items() if k in owner.parameters()}
             try:
                 built = owner(**taken | dict(case.parameters))
                 for log in pair.logs:

@@ -43,11 +43,7 @@ class Semantics:
 
 
 def grow_by_levels(
-    variants: Variants,
-    max_length: int,
-    noise: CountNoise,
-    semantics: Semantics,
-    rng: Randomness,
+    variants: Variants, max_length: int, noise: CountNoise, semantics: Semantics, rng: Randomness
 ) -> NoisyPrefixTree:
     """Noise on every candidate of every level, which then is kept or not by its noisy count.
 

@@ -215,10 +215,10 @@ def noise_of(step: Step, sensitivity: Rational) -> CountNoise:
 
     `sensitivity` is that in L1 where the noise is Laplace, that in L2 squared where Gaussian.
     """
-    sources = [leaf for leaf in step.walk() if isinstance(leaf, Laplace | Gaussian)]
-    if len(sources) != 1:
+    leaves = [leaf for leaf in step.walk() if isinstance(leaf, Laplace | Gaussian)]
+    if len(leaves) != 1:
         raise KeyError(f"{step.name} has no noise of its own")
-    return sources[0].noise(sensitivity)
+    return leaves[0].noise(sensitivity)
 
 
 def least_noise(
