@@ -31,7 +31,7 @@ SHOWN = {
     },
     "amun": {"start weeks, coarse"},
 }
-"""Of the steps of whole logs, whose releases take long and whose tables are all drawn by one function;
+"""Of the steps of whole logs, whose releases take long and whose tables are drawn by one function;
 the others are audited by `discreet audit whole --mutants`."""
 FEW = Effort(runs=48, seconds=0.0, fewest=48, trials=6)
 """Enough that an event which is certain on one log only would be suspected, and then confirmed."""
