@@ -1,4 +1,7 @@
-"""The measures of Amun's paper on the logs there are, and its Fig. 3 as SVG."""
+"""The measures of Amun's paper on the logs there are, and its Fig. 3 as SVG.
+
+python bench/amun_paper.py --runs 10 --all    the tables of docs/mechanisms/amun.md
+"""
 
 from __future__ import annotations
 

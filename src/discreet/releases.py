@@ -13,6 +13,7 @@ from typing_extensions import TypeVar
 from discreet import notebook
 from discreet.certificate import Certificate, LedgerUse, certificate_path, versions
 from discreet.drawing import can_draw, draw
+from discreet.language import grouped, translate
 from discreet.log.digest import content_digest
 from discreet.log.errors import LogError
 from discreet.log.events import Classifier, EventLog
@@ -155,12 +156,15 @@ class Release(Generic[A_co]):
         """What was released, in a few words."""
         artefact: Any = self.artefact
         if isinstance(artefact, Document):
-            return f"a {artefact.kind}"
+            return translate("a %(kind)s", kind=translate(artefact.kind))
         if not artefact.cases:
-            return "empty: no variant passed; more cases or a larger budget would help"
+            return translate("empty: no variant passed; more cases or a larger budget would help")
+        cases = grouped(artefact.cases)
         if isinstance(artefact, Variants):
-            return f"{artefact.cases:,} cases, {len(artefact):,} variants"
-        return f"{artefact.cases:,} cases, {artefact.events:,} events"
+            many = grouped(len(artefact))
+            return translate("%(cases)s cases, %(variants)s variants", cases=cases, variants=many)
+        events = grouped(artefact.events)
+        return translate("%(cases)s cases, %(events)s events", cases=cases, events=events)
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
         """The certificate of this release; with a digest once the content is written."""

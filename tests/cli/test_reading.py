@@ -51,7 +51,7 @@ def test_every_error_names_the_option_that_helps(desk: Desk, export: Path) -> No
     assert "Fallnummer case text" in shown.stdout
     assert "Patient individual text" in shown.stdout
     assert "Kosten number" in shown.stdout
-    assert "cases: 1, events:" in shown.stderr
+    assert "missing: 1 case, " in shown.stderr
     assert "exists" in desk.refused("inspect", "log.csv", "--save-mapping", "hospital.toml")
 
     arguments = ("--mapping", "hospital.toml", "--cases-per-individual", "2", "--no-ledger")

@@ -289,8 +289,9 @@ def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLo
     with stage(f"reading {path.name}"):
         log = read_log(given, further=further, **options)
     if log.left_out.events:
-        cases, events = f"{log.left_out.cases:,} cases", f"{log.left_out.events:,} events"
-        steward_note(f"left out because values are missing: {cases}, {events}")
+        lost = zip(log.left_out, ("case", "event"), strict=True)
+        shown = ", ".join(f"{n:,} {word}{'s' if n != 1 else ''}" for n, word in lost)
+        steward_note(f"left out because values are missing: {shown}")
     return log
 
 

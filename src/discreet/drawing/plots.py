@@ -36,8 +36,9 @@ def line_plot(
     across: Callable[[float], str],
     down: str,
     logarithmic: bool = False,
+    marks: Floats | None = None,
 ) -> str:
-    """Curves over common axes; `across` writes a value of x, `down` names y.
+    """Curves over common axes; `across` writes a value of x, at `marks` if given; `down` names y.
 
     With `logarithmic` both axes show powers of ten, and a value of y below 1 lies at the foot.
     """
@@ -63,7 +64,8 @@ def line_plot(
         name = f"{10**value:g}" if logarithmic else f"{value:g}"
         parts.append(svg.line(LEFT, y, WIDTH - RIGHT, y, "grid"))
         parts.append(svg.text(LEFT - 6, y + 4, name, anchor="end"))
-    marks = _ticks(low, high, logarithmic) if logarithmic else np.linspace(low, high, 6)
+    if marks is None:
+        marks = _ticks(low, high, logarithmic) if logarithmic else np.linspace(low, high, 6)
     for value in marks.tolist():
         name = across(10**value if logarithmic else value)
         parts.append(svg.text(place_x(value), HEIGHT - BOTTOM + 18, name, anchor="middle"))
