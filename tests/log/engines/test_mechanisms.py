@@ -25,7 +25,7 @@ from discreet.utility.evaluation import Evaluator
 
 pytest.importorskip("duckdb", reason="needs the extra duckdb")
 
-BY_VARIANTS = [n for n in mechanism_names() if mechanism_class(n).reads == "variants"]
+BY_VARIANTS = [n for n in mechanism_names() if mechanism_class(n).reads != "events"]
 QUICK: dict[str, dict[str, Any]] = {
     "choice": {"candidates": "travas,laplace"},
     "sacofa": {"rules": "learn"},

@@ -24,6 +24,7 @@ from discreet.mechanisms.headtail.nearness import joined, nearest
 from discreet.mechanisms.headtail.ngrams import learned, reach
 from discreet.mechanisms.headtail.prediction import worth_learning
 from discreet.mechanisms.headtail.pruning import pruned
+from discreet.mechanisms.headtail.sampled import in_sample
 from discreet.mechanisms.headtail.spending import NO_HEAD
 from discreet.mechanisms.headtail.support import central
 from discreet.mechanisms.headtail.tables import Tables, found_activities, thinned
@@ -49,12 +50,14 @@ class Tail:
 
     `steps` are what it may spend, `name` the name they begin with. `public` says whether the
     activities of the cases are a public alphabet, `clear_model` whether the release is pruned.
+    `share` is the part of the hidden cases that it is given (`sampled.py`).
     """
 
     steps: Step
     name: str
     public: bool
     clear_model: bool
+    share: float = 1.0
 
     def release(
         self, head: Variants, hidden: Variants, about: Estimate, rng: Randomness
@@ -65,13 +68,14 @@ class Tail:
         the rest is post-processing, its random choices included.
         """
         generator = np.random.Generator(np.random.Philox(rng.bits(64)))
+        about = in_sample(about, self.share)
         if self.name == NO_HEAD:
             candidates, about = self._modelled(head, hidden, about, generator, rng)
             return self._voted(head, hidden, candidates, about, "votes on a model", rng)
         counting = self._noise("number of cases")
         counted = int(counting.added(np.array([hidden.cases]), rng)[0])
         about = about.combined(Estimate(counted, counting.deviation))
-        covered = head.cases / max(head.cases + about.value, 1.0)
+        covered = self.share * head.cases / max(self.share * head.cases + about.value, 1.0)
         if len(head):
             samples = enough(about.value, float(head.lengths.mean()))
             candidates = self._near(head.trimmed(), samples, generator)
@@ -155,7 +159,7 @@ class Tail:
         total = max(about.combined(counted).value, 0.0)
         mass = np.zeros(len(support))
         mass[shown] = head.counts
-        mass[open_to_votes] += self._weights(votes, candidates, ballot, noise, total)
+        mass[open_to_votes] += self._weights(votes, candidates, ballot, noise, total) / self.share
         counts = whole(mass)
         if not counts.any():
             counts[open_to_votes[int(np.argmax(votes))]] = 1
