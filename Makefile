@@ -3,9 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DEMO := demo
+SITE := build/site
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-scale postgres chromium java clean
+.PHONY: help demo test lint format docs bench bench-scale postgres chromium java clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -21,15 +22,19 @@ $(VENV)/.developing: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --editable '.[dev]'
 	@touch $(VENV)/.installed $@
 
-demo: $(VENV)/.installed ## Install, make a sample log, release it, show the guarantee
+$(VENV)/.documenting: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable '.[docs]'
+	@touch $(VENV)/.installed $@
+
+demo: $(VENV)/.installed ## Install, make a sample log, release it with times, show the guarantee
 	@mkdir -p $(DEMO)
 	$(BIN)/discreet sample hospital --cases 10000 --seed 1 -o $(DEMO)/hospital.xes --force
 	$(BIN)/discreet inspect $(DEMO)/hospital.xes
-	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --force --mechanism travas --epsilon 1 --delta 1e-6
+	$(BIN)/discreet release $(DEMO)/hospital.xes -o $(DEMO)/shared.xes --force --times --epsilon 1 --delta 1e-6
 	$(BIN)/discreet certificate $(DEMO)/shared.xes
 
 test: $(VENV)/.developing lint postgres chromium java ## Install what tests need, check the code, run all tests
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/.developing ## Check style (ruff), types (mypy, strict) and layers (import-linter)
 	$(BIN)/ruff check
@@ -40,6 +45,10 @@ lint: $(VENV)/.developing ## Check style (ruff), types (mypy, strict) and layers
 format: $(VENV)/.developing ## Put the code into the project's style
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs: $(VENV)/.documenting ## Build the site into build/site, offline, every warning an error
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto docs $(SITE)
+	@echo "Written: $(SITE)/index.html"
 
 bench: $(VENV)/.developing postgres ## Compare speed and memory with peers, as ratios in one run
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -1,4 +1,7 @@
-"""Time Amun on real logs against a plain reading of its Algorithm 1, and as logs grow."""
+"""Time Amun on real logs against a plain reading of its Algorithm 1, and as logs grow.
+
+python bench/amun.py --most 5000000    up to five million events
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog
 from discreet.log.instants import DAY, HOUR
 from discreet.log.reading import read_log
-from discreet.mechanisms.amun import Amun
-from discreet.mechanisms.amun.published import oversample
+from discreet.wholelogs.amun import Amun
+from discreet.wholelogs.amun.published import oversample
 from discreet.privacy.noise import geometric
 from discreet.privacy.randomness import Randomness
 
@@ -158,7 +161,7 @@ def growth(most: int) -> None:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--most", type=int, default=5_000_000, help="events of the largest log")
+    parser.add_argument("--most", type=int, default=500_000, help="events of the largest log")
     most = parser.parse_args().most
     against_peer()
     growth(most)

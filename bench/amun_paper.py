@@ -1,4 +1,7 @@
-"""The measures of Amun's paper on the logs there are, and its Fig. 3 as SVG."""
+"""The measures of Amun's paper on the logs there are, and its Fig. 3 as SVG.
+
+python bench/amun_paper.py --runs 10 --all    the tables of docs/mechanisms/amun.md
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ import numpy as np
 from discreet.log.events import EventLog
 from discreet.log.instants import since_start
 from discreet.log.reading import read_log
-from discreet.mechanisms.amun import Amun
-from discreet.mechanisms.amun.published import Published, publish
+from discreet.wholelogs.amun import Amun
+from discreet.wholelogs.amun.published import Published, publish
 from discreet.privacy.randomness import Randomness
 from discreet.utility.before_after import active_cases_plot, smape, variant_frequencies_plot
-from discreet.utility.times import duration_distance, throughput_distance, times_smape
+from discreet.utility.calendar import duration_distance, throughput_distance, times_smape
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 NAMES = (
@@ -108,10 +111,12 @@ def figures(logs: dict[str, EventLog], folder: Path) -> None:
 def main() -> None:
     """Print the tables; with --figures FOLDER draw the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--all", action="store_true", help="all logs of the paper, not the first")
     parser.add_argument("--figures", type=Path)
     arguments = parser.parse_args()
-    logs = {name: read_log(path) for name in NAMES if (path := LOGS / f"{name}.xes.gz").is_file()}
+    names = NAMES if arguments.all else NAMES[:1]
+    logs = {name: read_log(path) for name in names if (path := LOGS / f"{name}.xes.gz").is_file()}
     if not logs:
         print(f"no logs in {LOGS}; name their folder in DISCREET_LOGS")
         return

@@ -10,7 +10,7 @@ from discreet.audits.subjects import audited_names, subjects_of
 from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism
 
-SECONDS = 0.5
+SECONDS = 0.1
 
 
 def per_second(mechanism: Mechanism, log: EventLog, seconds: float, *, many: bool) -> float:

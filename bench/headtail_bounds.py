@@ -98,9 +98,9 @@ def halves(log: Variants) -> float:
     return relative_log_similarity(left, right)
 
 
-def main(releases: int, *names: str) -> None:
+def main(releases: int = 1, *names: str) -> None:
     """One line for each part of each log."""
-    for name in names:
+    for name in names or ("CoSeLoG_receipt",):
         log = Counted(read_log(FOLDER / f"{name}.xes.gz").variants)
         print(f"{name}, half against half: {halves(log.variants):.4f}", flush=True)
         for part, (methods, functions) in Oracle(log.variants).parts().items():
@@ -116,4 +116,4 @@ def main(releases: int, *names: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:])
+    main(int([*sys.argv, "1"][1]), *sys.argv[2:])

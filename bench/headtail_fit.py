@@ -1,7 +1,7 @@
 """headtail's choices on generated logs: what its two rules are fitted on, and how far they are off.
 
-    python bench/headtail_fit.py              # 40 logs, two releases by each way
-    python bench/headtail_fit.py 200 3
+    python bench/headtail_fit.py              # four logs, one release by each way
+    python bench/headtail_fit.py 200 3        # 200 logs, three of each
 
 Every way is forced in turn: no head; a head with few hidden cases, whose candidates are
 recombinations alone; a head with many hidden cases, of which a model is learned. The last column
@@ -49,7 +49,7 @@ def likeness(truth: Variants, log: EventLog, releases: int) -> float:
     return float(np.mean([relative_log_similarity(truth, release) for release in found]))
 
 
-def main(logs: int = 40, releases: int = 2) -> None:
+def main(logs: int = 4, releases: int = 1) -> None:
     """One line per log, and the means."""
     generator = np.random.default_rng(1)
     print("| log | cases | variants | activities | " + " | ".join(WAYS) + " | chosen |")

@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -28,12 +29,15 @@ LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared"
 def main() -> None:
     """One run; half of ε for variants (SaCoFa), half for what is added to them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("log")
+    parser.add_argument("log", nargs="?", default="BPIC2013_closed_problems")
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--longest", type=int, default=20, help="K of the variants: most events")
     parser.add_argument("--least", type=int, default=20, help="P of the variants: least cases")
     parser.add_argument("--seconds", type=float, default=600)
     given = parser.parse_args()
+    if find_spec("diffprivlib") is None:
+        print("not measured: it needs diffprivlib (pip install --no-deps diffprivlib)")
+        return
     sys.modules["diffprivlib.models"] = ModuleType("models")  # unneeded; fails with scikit-learn
     from pm4py.algo.anonymization.pripel import algorithm as pripel
     from pm4py.algo.anonymization.trace_variant_query import algorithm as variants

@@ -1,4 +1,8 @@
-"""TraVaS in figures: thresholds, chances and similarity to the real logs, as Markdown."""
+"""TraVaS in figures: thresholds, chances and similarity to the real logs, as Markdown.
+
+python bench/travas.py        # two releases of each setting
+python bench/travas.py 10     # ten, as in docs/mechanisms/travas.md
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,6 @@ from discreet.privacy.partition import OptimalSelection, TruncatedSelection
 
 LOGS = ("Sepsis", "BPIC2013_incidents", "BPIC2012_A", "CoSeLoG_receipt")
 BUDGETS = ((1.0, 0.01), (0.1, 0.01), (1.0, 0.001), (1.0, 1e-6), (0.1, 1e-6))
-REPETITIONS = 10
 
 
 def thresholds() -> None:
@@ -30,8 +33,8 @@ def thresholds() -> None:
         print(f"| {epsilon:g} | {delta:g} | {best.threshold} | {plain} | {half} | {most} cases |")
 
 
-def similarities(folder: Path) -> None:
-    """What is left of the real logs."""
+def similarities(folder: Path, repetitions: int) -> None:
+    """What is left of the real logs: mean and deviation of some releases."""
     print("| log | ε | δ | strict | published |")
     print("|---|---|---|---|---|")
     for name in LOGS:
@@ -42,21 +45,21 @@ def similarities(folder: Path) -> None:
                 chosen = TraVaS(epsilon=epsilon, delta=delta, fidelity=fidelity)
                 scores = [
                     relative_log_similarity(log.variants, chosen.release(log).artefact)
-                    for _ in range(REPETITIONS)
+                    for _ in range(repetitions)
                 ]
                 cells.append(f"{np.mean(scores):.3f} ± {np.std(scores):.3f}")
             print(f"| {name} | {epsilon:g} | {delta:g} | {cells[0]} | {cells[1]} |")
 
 
-def main() -> None:
+def main(repetitions: int = 2) -> None:
     """Print both tables."""
     thresholds()
     folder = Path(os.environ.get("DISCREET_LOGS", "../shared/logs"))
     if not folder.is_dir():
         sys.exit(f"no real logs in {folder}; name their folder in DISCREET_LOGS")
     print()
-    similarities(folder)
+    similarities(folder, repetitions)
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

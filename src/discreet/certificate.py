@@ -172,6 +172,7 @@ def certificate_path(path: Path) -> Path:
 def reading_of(path: Path) -> dict[str, Any]:
     """The options with which a released CSV or Parquet file is read, by the names it was given."""
     from discreet.log.columns import WORDS
+    from discreet.log.files import XES_SUFFIXES
     from discreet.log.tables import metadata_of
 
     text = None
@@ -179,7 +180,7 @@ def reading_of(path: Path) -> dict[str, Any]:
         text = certificate_path(path).read_text(encoding="utf-8", errors="replace")
     elif path.name.lower().endswith(".parquet"):
         text = metadata_of(path).get("dp:certificate")
-    if text is None or path.name.lower().endswith((".xes", ".xes.gz")):
+    if text is None or path.name.lower().endswith(XES_SUFFIXES):
         return {}
     columns = Certificate.from_json(text).columns
     found: dict[str, Any] = {WORDS[r]: name for r, name in columns.items() if r in WORDS}

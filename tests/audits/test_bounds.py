@@ -14,6 +14,7 @@ from discreet.audits.bounds import (
     epsilon_from_one_run,
     epsilon_from_runs,
     one_run_p_value,
+    p_value,
     promising,
 )
 
@@ -38,9 +39,27 @@ def test_the_bound_on_epsilon_errs_no_more_often_than_it_says(share: float) -> N
         binom.pmf(hits, runs, likelier) * binom.pmf(other, runs, share)
         for hits in range(runs + 1)
         for other in range(runs + 1)
-        if epsilon_from_runs(hits, other, runs, delta, alpha) > epsilon
+        if p_value(hits, other, runs, epsilon, delta) < alpha
     )
     assert chance <= alpha
+
+
+@pytest.mark.parametrize(("hits", "other"), [(60, 0), (50, 10), (60, 59), (3, 0)])
+def test_the_bound_is_the_edge_of_the_p_value(hits: int, other: int) -> None:
+    bound = epsilon_from_runs(hits, other, 60, 0.02, 0.05)
+    if bound:
+        assert p_value(hits, other, 60, bound - 1e-6, 0.02) < 0.05
+    assert p_value(hits, other, 60, bound + 1e-6, 0.02) >= 0.05
+
+
+@pytest.mark.parametrize(("hits", "other"), [(70, 0), (60, 10), (5, 0)])
+def test_the_p_value_is_the_largest_that_the_budget_allows(hits: int, other: int) -> None:
+    runs, epsilon, delta = 70, 1.0, 0.01
+    shares = np.linspace(0, 1, 200_001)
+    likely = np.minimum(1.0, math.e * shares + delta)
+    largest = (binom.sf(hits - 1, runs, likely) * binom.cdf(other, runs, shares)).max()
+    expected = largest * (1 - math.log(largest))
+    assert p_value(hits, other, runs, epsilon, delta) == pytest.approx(expected, rel=1e-6)
 
 
 def test_many_runs_come_near_the_truth() -> None:

@@ -25,7 +25,8 @@ NAMES = [name for name in audited_names() if name not in NOT_IN_THE_TREE]
 SHOWN = {"start weeks, coarse", "durations of cases, coarse", "names of case:channel"}
 """Of the steps of whole, whose releases take long and whose tables are all drawn by one function;
 the others are audited by `discreet audit whole --mutants`."""
-FEW = Effort(runs=24, seconds=0.0, fewest=24, trials=6)
+FEW = Effort(runs=48, seconds=0.0, fewest=48, trials=6)
+"""Enough that an event which is certain on one log only would be suspected, and then confirmed."""
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +65,7 @@ def steps() -> list[tuple[str, str]]:
     return [
         (name, leaf)
         for name in NAMES
-        for leaf in mutant_steps([(one, one.pairs()) for one in strict(name)])
+        for leaf in mutant_steps([(one, one.pairs()[:1]) for one in strict(name)])
         if name != "whole" or leaf in SHOWN
     ]
 
@@ -73,6 +74,7 @@ def steps() -> list[tuple[str, str]]:
 def test_a_step_without_noise_is_caught(name: str, step: str) -> None:
     power = measure_power(looked(name), step)
     assert power.caught, power
+    assert power.missed < 1e-6, power
     assert power.against is not None
     assert power.mutant > power.against.epsilon
 
@@ -80,10 +82,10 @@ def test_a_step_without_noise_is_caught(name: str, step: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_with_its_noise_it_is_consistent(name: str) -> None:
     """On the most telling pair; a sound mechanism is called violated once in 10⁹ times."""
-    for subject, pairs in looked(name):
-        found = audit_pair(subject.build(pairs[0]), pairs[0], FEW, 0.05)
-        assert found.promise is not None
-        assert not found.promise.contradicts
+    subject, pairs = next(one for one in looked(name) if not one[0].case.given)
+    found = audit_pair(subject.build(pairs[0]), pairs[0], FEW, 0.05)
+    assert found.promise is not None
+    assert not found.promise.contradicts
 
 
 def test_every_leaf_is_noisy_or_covered() -> None:

@@ -12,11 +12,11 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
 
-MUCH = Effort(runs=30_000, seconds=120.0)
+MUCH = Effort(runs=16_000, seconds=120.0)
 """For the bugs that leak little more than they may: none is missed by chance."""
-EFFORT = Effort(runs=8_000, seconds=60.0)
+EFFORT = Effort(runs=5_000, seconds=60.0)
 SOME = Effort(runs=2_000, seconds=60.0)
-FEW = Effort(runs=600, seconds=60.0)
+FEW = Effort(runs=400, seconds=60.0)
 """For the bugs that leak so much that few runs show it."""
 
 

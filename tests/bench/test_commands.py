@@ -108,9 +108,10 @@ def test_a_reduced_paper_plan_with_what_is_missing_named(
     found_all = registry._found()
     only = {k: v for k, v in found_all.entries.items() if k == "travas"}
     monkeypatch.setattr(registry, "_found", lambda: found_all._replace(entries=only))
+    alone = ("--workers", 1, "--json")
     options = ("--log", "Sepsis", "--epsilon", 1, "--delta", 0.1, "--repetitions", 2)
     body = json.loads(
-        invoke("bench", "papers/travas", "--logs", real_logs, "-o", tmp_path, *options, "--json")
+        invoke("bench", "papers/travas", "--logs", real_logs, "-o", tmp_path, *options, *alone)
     )
     found = {one["mechanism"]: one for one in body["settings"]}
     assert found["travas"]["means"]["similarity"] == pytest.approx(0.730, abs=0.06)

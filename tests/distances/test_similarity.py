@@ -27,15 +27,6 @@ def test_agrees_with_a_linear_program(left: Variants, right: Variants) -> None:
 
 @given(small_logs, small_logs)
 @settings(max_examples=100, deadline=None)
-def test_matching_equal_variants_first_is_a_lower_bound(left: Variants, right: Variants) -> None:
-    exact = relative_log_similarity(left, right)
-    quick = log_similarity(left, right, match_equal=True)
-    assert quick.value <= exact + 1e-9
-    assert quick.exact is False or quick.value == pytest.approx(exact)
-
-
-@given(small_logs, small_logs)
-@settings(max_examples=100, deadline=None)
 def test_blocks_are_a_lower_bound_and_say_so(left: Variants, right: Variants) -> None:
     exact = relative_log_similarity(left, right)
     cut = log_similarity(left, right, limit=4)
@@ -43,11 +34,11 @@ def test_blocks_are_a_lower_bound_and_say_so(left: Variants, right: Variants) ->
     assert cut.exact == (len(left) * len(right) <= 4)
 
 
-def test_matching_equal_variants_first_is_not_exact() -> None:
-    """The relative edit distance has no triangle inequality: ab, aba, ba."""
+def test_equal_variants_need_not_stay_in_place() -> None:
+    """The relative edit distance has no triangle inequality: ab, aba, ba. In place it costs 1/2."""
     left, right = log_of(ab=1, aba=1), log_of(aba=1, ba=1)
     assert relative_log_similarity(left, right) == pytest.approx(1 - 1 / 3)
-    assert log_similarity(left, right, match_equal=True).value == pytest.approx(1 - 1 / 2)
+    assert log_similarity(left, right).exact
 
 
 def test_equal_distributions_score_one_whatever_the_size() -> None:

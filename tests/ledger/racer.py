@@ -19,6 +19,9 @@ from discreet.ledger.errors import RefusedError
 from discreet.ledger.ledger import Ledger
 from discreet.privacy.guarantee import Budget, Guarantee
 
+EPSILON = 0.04
+"""What each release costs."""
+
 
 def promise(epsilon: float, delta: float = 0.0) -> Guarantee:
     """A plain proved guarantee."""
@@ -34,7 +37,7 @@ def race(where: str, folder: Path, attempts: int, gate: int) -> None:
     ledger = Ledger(where)
     for _ in range(attempts):
         try:
-            entry = ledger.book("s", promise(0.01), mechanism="m", parameters={})
+            entry = ledger.book("s", promise(EPSILON), mechanism="m", parameters={})
         except RefusedError:
             continue
         (folder / str(entry.number)).write_text("released")

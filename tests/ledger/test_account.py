@@ -34,7 +34,7 @@ def test_releases_are_charged_until_the_cap() -> None:
         assert current.releases == count
         current = current.charged(current.cost(promise(1, 1e-6)))
     assert current.used == 1
-    with pytest.raises(RefusedError, match=r"does not fit: of the cap .* there is left nothing"):
+    with pytest.raises(RefusedError, match=r"does not fit: the cap .* leaves nothing"):
         current.charged(current.cost(promise(1e-4)))
 
 

@@ -141,7 +141,5 @@ def test_no_variant_and_the_empty_variant() -> None:
 def test_drawings_show_every_transition_and_quote_labels() -> None:
     dafsa = Dafsa.of(Variants.from_counts({('say "hi"',): 2, ("b\\c",): 1}))
     assert 's0 -- "say #quot;hi#quot; (2)" --> s1' in dafsa.to_mermaid()
-    assert 's0 -> s1 [label="say \\"hi\\" (2)"];' in dafsa.to_dot()
-    assert 's0 -> s1 [label="b\\\\c (1)"];' in dafsa.to_dot()
+    assert 's0 -- "b\\c (1)" --> s1' in dafsa.to_mermaid()
     assert "s1(((s1)))" in dafsa.to_mermaid()
-    assert "s1 [shape=doublecircle]" in dafsa.to_dot()

@@ -69,6 +69,7 @@ def test_a_part_of_a_log_is_its_own_log() -> None:
 def test_same_in_every_format(tmp_path: Path, small_real_log: tuple[RealLog, Path]) -> None:
     known, path = small_real_log
     log = read_once(path)
+    log = log.take_cases(range(min(log.cases, 3_000)))
     expected = content_digest(log)
     suffixes = (".xes.gz", ".csv.gz", ".parquet") if known.events < 20_000 else (".csv", ".parquet")
     for suffix in suffixes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import polars as pl
@@ -51,16 +52,26 @@ def test_every_real_log_is_plain(small_real_log: Located) -> None:
         assert read_plain(stream, path.name).events == known.events
 
 
-def test_readers_agree(small_real_log: Located) -> None:
-    _, path = small_real_log
-    fast, strict = read_once(path), read_log(path, xes_reader="strict")
+def beginning(path: Path, folder: Path) -> Path:
+    """The file up to its 2,000th case, where it has more."""
+    parts = gzip.decompress(path.read_bytes()).split(b"</trace>", 2_000)
+    if len(parts) <= 2_000:
+        return path
+    short = folder / path.name
+    short.write_bytes(gzip.compress(b"</trace>".join(parts[:-1]) + b"</trace></log>", 1))
+    return short
+
+
+def test_readers_agree(small_real_log: Located, tmp_path: Path) -> None:
+    path = beginning(small_real_log[1], tmp_path)
+    fast, strict = read_log(path), read_log(path, xes_reader="strict")
     assert_frame_equal(fast.table, strict.table)
     assert fast.attributes == strict.attributes
 
 
-def test_agrees_with_r4pm(real_log: Located) -> None:
+def test_agrees_with_r4pm(real_log: Located, tmp_path: Path) -> None:
     """In columns and values; only r4pm fills declared defaults into missing values."""
-    _, path = real_log
+    path = beginning(real_log[1], tmp_path)
     other, _ = r4pm.df.import_xes(str(path))
     kinds = {
         name: KINDS[type(kind)]

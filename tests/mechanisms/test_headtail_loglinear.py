@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.arrays import Integers
+from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
+from discreet.mechanisms.headtail import examples as steps
 from discreet.mechanisms.headtail import loglinear
 from discreet.mechanisms.headtail.candidates import PHASES
-from discreet.mechanisms.headtail.loglinear import CLIP, GRID, ONCE, Examples, LogLinear, trained
+from discreet.mechanisms.headtail.examples import CLIP, FINE, GRID, LONGEST, ONCE, Examples
+from discreet.mechanisms.headtail.loglinear import LogLinear, trained
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
 
@@ -38,8 +42,11 @@ def some_weights(seed: int) -> Integers:
 
 
 def stepped(counts: dict[tuple[str, ...], int], weights: Integers) -> Integers:
-    log = over_letters(counts)
-    return Examples.of(log).clipped_sum(weights, log.counts)
+    """The sum of one step, in blocks so small that cases meet in one and in several."""
+    with patch.object(steps, "BLOCK", 20):
+        blocks = Examples.blocks(over_letters(counts))
+    total: Integers = np.sum([block.clipped_sum(weights) for block in blocks], axis=0)
+    return total
 
 
 @given(logs, st.lists(st.sampled_from(LETTERS), min_size=1, max_size=60), st.integers(0, 99))
@@ -58,36 +65,52 @@ def test_one_case_changes_a_step_by_the_clip_at_most(
 def test_a_very_long_case_changes_it_no_more() -> None:
     change = stepped({("a", "b", "a", "c") * 5000: 1}, some_weights(1))
     assert sum(int(x) ** 2 for x in change.ravel()) <= CLIP**2
-    assert Examples.of(over_letters({("a",) * 5000: 1})).features.shape[0] == loglinear.LONGEST
+    assert Examples.of(over_letters({("a",) * 5000: 1})).observed[0].sum() == GRID * LONGEST
 
 
-def test_a_gradient_is_that_of_the_log_likelihood() -> None:
-    examples = Examples.of(over_letters({("a", "b", "a"): 1}))
+def likelihood(sequence: str, weights: Floats) -> float:
+    """The logarithm of its chance by the model, step by step, as the walk sees it."""
+    mark, total = len(LETTERS), 0.0
+    history = [mark, *(LETTERS.index(letter) for letter in sequence), mark]
+    for step, following in enumerate(history[1:], start=1):
+        sharpened = LogLinear(LETTERS, weights).chances(np.array([history[:step]]))[0]
+        chances = sharpened ** (1 / loglinear.SHARPEN)
+        total += float(np.log(chances[following] / chances.sum()))
+    return total
+
+
+@pytest.mark.parametrize("sequence", ["aba", "c", "cabacbaac"])
+def test_a_gradient_is_that_of_the_log_likelihood(sequence: str) -> None:
+    """Of the model that is walked through, so both see the same features."""
+    examples = Examples.of(over_letters({tuple(sequence): 1}))
     weights = some_weights(2) // 8
     total = examples.summed @ examples.gradients(weights)
-
-    def likelihood(at: np.ndarray) -> float:
-        logits = examples.features @ at / ONCE
-        logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
-        return float(logits[np.arange(4), examples.following].sum())
-
-    here = weights / loglinear.FINE
-    for place in ((0, 0), (1, 1), (4, 3), (7, 2), (9, 1), (12, 0), (14, 3)):
+    here = weights / FINE
+    for place in np.ndindex(SIZE):
         step = np.zeros(SIZE)
         step[place] = 1e-5
-        slope = (likelihood(here + step) - likelihood(here - step)) / 2e-5
+        slope = (likelihood(sequence, here + step) - likelihood(sequence, here - step)) / 2e-5
         assert total[place] / (GRID * ONCE) == pytest.approx(slope, abs=0.02)
 
 
 def test_features_tell_last_before_seen_and_phase() -> None:
     rows = Examples.of(over_letters({("a", "b", "a"): 1})).features.toarray()
     mark = len(LETTERS)
+    rows = rows[np.argsort(rows[:, -PHASES:].argmax(axis=1))]
     assert (rows[:, 0] == 1).all()
     assert [row[1 : mark + 2].tolist().index(2) for row in rows] == [mark, 0, 1, 0]
     assert [row[mark + 2 : 2 * mark + 3].tolist().index(2) for row in rows] == [mark, mark, 0, 1]
     seen = rows[:, 2 * mark + 3 : -PHASES]
-    assert seen.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 0]]
+    assert seen.tolist() == [[0, 0, 0], [2, 0, 0], [2, 2, 0], [2, 2, 0]]
     assert [row[-PHASES:].tolist().index(2) for row in rows] == [0, 1, 2, 3]
+
+
+def test_steps_with_the_same_past_are_one_context() -> None:
+    """However many variants and activities there are; other pasts stay apart."""
+    labels = tuple(f"activity {i:02d}" for i in range(70))
+    codes = np.array([0, 69, 1, 0, 69, 2, 0, 68, 1], dtype=np.int32)
+    log = Variants(labels, codes, np.array([0, 3, 6, 9]), np.ones(3, dtype=np.int64))
+    assert Examples.of(log).features.shape[0] == 1 + 1 + 2 + 3
 
 
 def test_no_case_at_all_is_a_step_of_noise() -> None:
@@ -106,18 +129,6 @@ def test_steps_are_as_large_as_the_noise_allows_but_not_larger_than_a_limit(case
         assert 0.5 * loglinear.NOISE < spread < loglinear.NOISE
     else:
         assert spread < 1e-3
-
-
-def test_the_examples_and_the_walk_see_the_same_features() -> None:
-    weights = some_weights(4) / loglinear.FINE
-    model = LogLinear(LETTERS, weights)
-    examples = Examples.of(over_letters({("c", "a", "b", "a"): 1}))
-    history = np.array([3, 2, 0, 1, 0])
-    for step in range(5):
-        chances = model.chances(history[None, : step + 1])[0]
-        logits = examples.features[[step]] @ weights / ONCE
-        expected = np.exp(loglinear.SHARPEN * (logits - logits.max()))
-        assert chances == pytest.approx(expected.ravel())
 
 
 def test_with_hardly_any_noise_it_learns_what_happens_once() -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +13,7 @@ from discreet.log.samples import sample_log
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class
 from discreet.privacy.guarantee import Budget
+from tests.commands import Ended, run_all
 
 MODULE = '''
 from dataclasses import dataclass
@@ -63,18 +61,8 @@ class Plugins:
         listed = "\n".join(("[discreet.mechanisms]", *entries, ""))
         (metadata / "entry_points.txt").write_text(listed)
 
-    def run(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        paths = os.pathsep.join([str(self.folder), os.environ.get("PYTHONPATH", "")])
-        run = subprocess.run(
-            [sys.executable, "-m", "discreet.cli", *arguments],
-            cwd=self.folder,
-            env=os.environ | {"PYTHONPATH": paths, "COLUMNS": "100"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert run.returncode == code, run.stderr
-        return run
+    def run(self, *commands: str) -> list[Ended]:
+        return run_all(self.folder, self.folder, [one.split() for one in commands])
 
 
 @pytest.fixture
@@ -84,14 +72,18 @@ def plugins(tmp_path: Path) -> Plugins:
 
 def test_a_third_party_registers_through_an_entry_point(plugins: Plugins) -> None:
     plugins.add("quiet", MODULE, "silence = quiet:Silence")
-    assert "silence" in plugins.run("mechanisms").stdout
-    assert "--loudness" in plugins.run("release", "-m", "silence", "--help").stdout
-    plugins.run("sample", "loans", "--cases", "5", "-o", "log.csv")
-    released = plugins.run(
-        "release", "log.csv", "-o", "out.csv", "-m", "silence", "--loudness", "3"
+    listed, helped, sampled, released, checked = plugins.run(
+        "mechanisms",
+        "release -m silence --help",
+        "sample loans --cases 5 -o log.csv",
+        "release log.csv -o out.csv -m silence --loudness 3",
+        "certificate out.csv",
     )
+    assert "silence" in listed.stdout
+    assert "--loudness" in helped.stdout
+    assert sampled.code == released.code == checked.code == 0
     assert "ε = 0" in released.stdout
-    assert "✓ the guarantee follows" in plugins.run("certificate", "out.csv").stdout
+    assert "✓ the guarantee follows" in checked.stdout
     certificate = json.loads((plugins.folder / "out.csv.certificate.json").read_text())
     assert certificate["versions"]["quiet"] == "1.0"
     assert "discreet" in certificate["versions"]
@@ -108,19 +100,21 @@ def test_a_plug_in_that_fails_is_named_and_left_out(plugins: Plugins) -> None:
         "silent = careless:Silence",
     )
     plugins.add("renamed", MODULE, "hush = renamed:Silence", "none = renamed:Variants")
-    listed = plugins.run("mechanisms")
+    listed, known, refused = plugins.run("mechanisms", "mechanisms travas", "mechanisms broken")
     said = " ".join(listed.stderr.split())
     assert "silence" in listed.stdout
-    assert "left out: travas: quiet 1.0 is not asked, since discreet" in said
+    assert "left out: travas: quiet 1.0 is ignored because discreet" in said
     assert "left out: broken: broken 1.0 cannot be loaded (ModuleNotFoundError" in said
     assert "left out: crash: crashing 1.0 cannot be loaded (RuntimeError: no licence)" in said
     assert "left out: mute: mute 1.0: mute:Silence does not declare summary" in said
     assert "left out: silent: careless 1.0: careless:Silence does not declare summary" in said
     assert "left out: hush: renamed 1.0: renamed:Silence calls itself 'silence'" in said
     assert "left out: none: renamed 1.0: renamed:Variants is not a subclass" in said
-    assert "TraVaS" in plugins.run("mechanisms", "travas").stdout
-    refused = plugins.run("mechanisms", "broken", code=2).stderr
-    assert "'broken' cannot be used: broken 1.0 cannot be loaded" in " ".join(refused.split())
+    assert "TraVaS" in known.stdout
+    assert refused.code == 2
+    assert "'broken' cannot be used: broken 1.0 cannot be loaded" in " ".join(
+        refused.stderr.split()
+    )
 
 
 @pytest.mark.parametrize("delta", [1e-12, 1e-300])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from discreet.models.diagram import diagram_of
 from discreet.models.document import REFUSAL, TreeDocument
 from discreet.models.pm4py import from_pm4py, to_pm4py
-from discreet.models.ptml import from_ptml, to_ptml
+from discreet.models.ptml import ACTIVITY, LINK, NAMES, SILENT
 from discreet.models.replay import replay
 from discreet.models.tree import (
     TAU,
@@ -38,6 +38,25 @@ TREE = sequence(
 )
 
 
+def read_ptml(text: str) -> Tree:
+    """The tree of a PTML file; the third, silent child of a loop is only PTML's."""
+    inside = ElementTree.fromstring(text)[0]
+    nodes = {node.get("id", ""): node for node in inside if node.tag != LINK}
+    links = [(link.get("sourceId"), link.get("targetId", "")) for link in inside.iter(LINK)]
+    operators = {kind: operator for operator, kind in NAMES.items()}
+
+    def below(name: str) -> Tree:
+        node = nodes.pop(name)
+        if node.tag in (ACTIVITY, SILENT):
+            return TAU if node.tag == SILENT else activity(node.get("name", ""))
+        children = [below(child) for parent, child in links if parent == name]
+        if operators[node.tag] == "loop":
+            assert children.pop() == TAU
+        return Tree(operator=operators[node.tag], children=tuple(children))
+
+    return below(inside.get("root", ""))
+
+
 def test_it_is_a_document_with_five_suffixes() -> None:
     assert isinstance(TreeDocument(TREE), Document)
     assert set(TreeDocument.suffixes) == {".ptml", ".bpmn", ".mmd", ".svg", ".json"}
@@ -54,7 +73,7 @@ def test_xml_files_are_well_formed_whatever_the_labels(suffix: str, tree: Tree |
 def test_json_and_ptml_round_trip(tree: Tree) -> None:
     document = TreeDocument(tree, 0.93)
     assert TreeDocument.from_json(document.render(".json")) == document
-    assert from_ptml(document.render(".ptml")) == tree
+    assert read_ptml(document.render(".ptml")) == tree
 
 
 @given(trees())
@@ -123,18 +142,7 @@ def test_mermaid_has_one_line_per_shape_and_flow() -> None:
     assert 'b#34;#93;"]' in text
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "<ptml/>", "<!DOCTYPE x><ptml/>", '<ptml><processTree root="n1"/></ptml>', "{}"],
-)
+@pytest.mark.parametrize("text", ["", "<ptml/>", "{}", "[]"])
 def test_other_files_are_refused(text: str) -> None:
     with pytest.raises(TreeError):
-        from_ptml(text)
-    with pytest.raises(TreeError):
         TreeDocument.from_json(text)
-
-
-def test_ptml_with_a_cycle_is_refused() -> None:
-    text = to_ptml(sequence(activity("a"), activity("b")))
-    with pytest.raises(TreeError):
-        from_ptml(text.replace('targetId="n.1"', 'targetId="n"'))

@@ -15,7 +15,6 @@ def test_swap_doubles_epsilon() -> None:
     epsilon, delta = to_swap(0.5, 1e-6)
     assert epsilon == 1.0
     assert delta == pytest.approx((1 + math.exp(0.5)) * 1e-6)
-    assert to_swap(0.5, 1e-6, independent=True)[1] == pytest.approx(2e-6)
     assert to_swap(5, 0.9)[1] == 1.0
 
 

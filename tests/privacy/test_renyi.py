@@ -10,13 +10,18 @@ from scipy.special import logsumexp
 from discreet.privacy.renyi import (
     TrainingPlan,
     fitted,
-    noise_multiplier,
     rdp,
     rdp_epsilon,
 )
 from tests.loss_distributions import training_epsilon
 
 RATES = [Fraction(1, 50), Fraction(1, 8), Fraction(1)]
+
+
+def noise_multiplier(epsilon: float, delta: float, rate: Fraction, steps: int) -> float:
+    """The least multiplier on the grid for which one plan is certified within the budget."""
+    (plan,) = fitted(epsilon, delta, (TrainingPlan(rate, steps, 1.0),))
+    return plan.noise_multiplier
 
 
 def divergence(q: float, z: float, order: int, swapped: bool) -> float:
@@ -61,7 +66,7 @@ def test_networks_compose() -> None:
     plans = fitted(
         1.0,
         1e-5,
-        [TrainingPlan(Fraction(1, 10), 100, 1.0), TrainingPlan(Fraction(1, 20), 300, 2.0)],
+        (TrainingPlan(Fraction(1, 10), 100, 1.0), TrainingPlan(Fraction(1, 20), 300, 2.0)),
     )
     assert 0.99 <= rdp_epsilon(plans, 1e-5) <= 1.0
     assert plans[1].noise_multiplier == pytest.approx(2 * plans[0].noise_multiplier, rel=1e-3)

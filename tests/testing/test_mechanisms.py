@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, ClassVar
 
 import pytest
 
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
+from discreet.mechanisms.audit_cases import SWAP_ONLY_CASE, AuditCase
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism_class, mechanism_names
 from discreet.mechanisms.travas import TraVaS
@@ -80,9 +82,10 @@ class Random(TraVaS):
     """A copy of TraVaS that takes its randomness from elsewhere, so that no seed repeats it."""
 
     name: ClassVar[str] = "random"
+    elsewhere: ClassVar[Iterator[int]] = count(1)
 
     def _draw(self, log: EventLog, rng: Randomness) -> Variants:
-        return super()._draw(log, Randomness.system())
+        return Variants.from_counts({("a",): next(self.elsewhere)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +95,17 @@ class Nameless(TraVaS):
     summary: ClassVar[str] = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Misled(TraVaS):
+    """A copy of TraVaS to be audited on logs of another neighbour relation than it promises for."""
+
+    name: ClassVar[str] = "misled"
+
+    @classmethod
+    def audit_cases(cls) -> tuple[AuditCase, ...]:
+        return (AuditCase({}, (SWAP_ONLY_CASE,)),)
+
+
 @pytest.mark.parametrize(
     ("owner", "check"),
     [
@@ -99,6 +113,7 @@ class Nameless(TraVaS):
         (Stumbling, "small logs"),
         (Random, "drawn"),
         (Nameless, "declared"),
+        (Misled, "auditable"),
     ],
 )
 def test_a_mechanism_that_breaks_a_rule_is_told_which(owner: type[TraVaS], check: str) -> None:

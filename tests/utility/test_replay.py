@@ -113,7 +113,7 @@ def theirs(log: Variants, model: Model) -> tuple[float, float, float, float]:
     from pm4py.algo.evaluation.replay_fitness import algorithm as fitness
     from pm4py.algo.evaluation.simplicity import algorithm as simplicity
 
-    net, initial, final = model.source
+    net, initial, final = model.pm4py_net
     rows = [
         (f"{i}-{k}", label, position)
         for i, (word, count) in enumerate(log)

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.samples import sample_log
-from discreet.utility.times import duration_distance, throughput_distance, times_smape
+from discreet.utility.calendar import duration_distance, throughput_distance, times_smape
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 

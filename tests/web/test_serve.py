@@ -22,7 +22,7 @@ from discreet.web.settings import WebError
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WebError, match="add --team"):
         serve(host="0.0.0.0")
-    with pytest.raises(WebError, match="is no folder"):
+    with pytest.raises(WebError, match="is not a folder"):
         serve(tmp_path / "nowhere")
     with pytest.raises(WebError, match="nobody can sign in yet"):
         serve(host="0.0.0.0", team=True, name=["here.example"], folder=tmp_path / "web")

@@ -1,4 +1,4 @@
-"""What somebody finds in the raw log who knows a few events of one case. For its holder only.
+"""What someone who knows a few events of a case finds in the raw log. For its holder only.
 
 A colleague, a neighbour or a receipt tells of some events of a person: that an X-ray was taken,
 perhaps on which day. Where only one case has these events, the rest of that case is found as well.
@@ -26,7 +26,7 @@ PROBES = 300
 
 @dataclass(frozen=True)
 class Found:
-    """The share of cases that are found by so many events drawn from each at random."""
+    """The share of cases that this many of their events, drawn at random, single out."""
 
     events: int
     by_activity: float
@@ -35,7 +35,7 @@ class Found:
 
 
 def found_by(log: EventLog, probes: int = PROBES) -> tuple[Found, ...]:
-    """How many cases stand alone for somebody who knows 1, 2, 3 or 5 of their events."""
+    """How many cases are unique to someone who knows 1, 2, 3 or 5 of their events."""
     rng = np.random.default_rng()
     chosen = rng.choice(log.cases, size=min(probes, log.cases), replace=False)
     by_day = _Days(log) if log.has_times else None

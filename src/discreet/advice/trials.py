@@ -26,7 +26,7 @@ DELEGATES = ("auto", "choice")
 """Mechanisms that only hand on to others, which take part themselves."""
 
 
-LATE = "not done in its share of the time"
+LATE = "not finished in its share of the time"
 
 RUNS_FOR_SCATTER = 5
 """Runs from which on a scatter is worth looking at."""
@@ -125,11 +125,6 @@ class _Cell:
     runs: list[dict[str, float]] = field(default_factory=list)
 
 
-def contenders() -> list[str]:
-    """Every installed mechanism that releases by itself, the default one first."""
-    return with_default(name for name in mechanism_names() if name not in DELEGATES)
-
-
 def with_default(names: Iterable[str]) -> list[str]:
     """These mechanisms and the default one, which comes first."""
     return list(dict.fromkeys([DEFAULT_MECHANISM, *names]))
@@ -149,8 +144,8 @@ def run_trials(
     """Release the log with each mechanism at each epsilon and measure.
 
     Further parameters (an alphabet, a maximum length) go to the mechanisms that declare them. The
-    default mechanism always takes part, and first; budgets around 1 come first. Nobody gets a
-    second run before everybody had a first, no run may take more than twice its share of the time
+    default mechanism always takes part, and first; budgets around 1 come first. No mechanism
+    gets a second run before all had a first, no run may take more than twice its share of the time
     that is left (the default mechanism: all of it), and all stop after about `seconds`, but not
     before the very first had as much time. Those that were not done are named with that reason.
     """
@@ -161,7 +156,7 @@ def run_trials(
         measures += ("model",)
     on_start("what a fresh sample of the process would score")
     references = _references(evaluator, measures)
-    chosen = with_default(names) if names else contenders()
+    chosen = with_default(names or (one for one in mechanism_names() if one not in DELEGATES))
     given = {"delta": delta, **(parameters or {})}
     ordered = sorted(set(epsilons), key=lambda e: abs(math.log(max(e, 1e-9))))
     cells = [_cell(name, {**given, "epsilon": e}) for e in ordered for name in chosen]

@@ -11,6 +11,7 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
+from discreet.audits.kept import Kept
 from discreet.audits.measuring import audit_pair
 from discreet.audits.power import measure_power, mutant_steps
 from discreet.audits.result import CONFIDENCE, Audit, PairAudit, Power
@@ -30,9 +31,12 @@ Outcome = PairAudit | Power | ImportError
 class Task(NamedTuple):
     """A piece of work that a process of its own may do."""
 
+    mechanism: str
     title: str
     trains: bool
     """Whether models are trained."""
+    key: str
+    """All that decides what is run, but the code."""
     run: Callable[[], PairAudit | Power]
 
 
@@ -82,11 +86,13 @@ def audit_all(
     effort: Effort | None = None,
     workers: int | None = None,
     watch: Watch | None = None,
+    kept: Kept | None = None,
 ) -> tuple[list[Audit], dict[str, str]]:
     """Audit every mechanism with all parameters that it declares for audits.
 
-    With `mutants` (by default unless `quick`) also without the noise of each step. Returns the
-    audits, and the mechanisms that could not be built or imported, with the reason.
+    With `mutants` (by default unless `quick`) also without the noise of each step. What is `kept`
+    is not run again, and what is run is kept there at once. Returns the audits, and the mechanisms
+    that could not be built or imported, with the reason.
     """
     effort = effort or (QUICK if quick else FULL)
     mutants = not quick if mutants is None else mutants
@@ -101,7 +107,7 @@ def audit_all(
         except (ParameterError, ImportError) as error:
             left_out[name] = str(error)
     work = [task for part in tasks.values() for task in part]
-    outcomes = iter(_run(work, workers or processors(), watch))
+    outcomes = iter(_run(work, workers or processors(), watch, kept))
     audits: list[Audit] = []
     for name, part in tasks.items():
         found = [next(outcomes) for _ in part]
@@ -170,8 +176,10 @@ class _Job:
             mechanism = self.subject.build(pair)
             _check_fit(mechanism, pair)
             work = partial(audit_pair, mechanism, pair, self.effort, alpha)
-            title = f"{self.subject.mechanism}: {pair.name}"
-            tasks.append(Task(title, isinstance(mechanism, Generative), work))
+            name = self.subject.mechanism
+            title = f"{name}: {pair.name}"
+            key = f"{title} ({pair.describe()}), {self.subject.parameters}, {self.effort}, {alpha}"
+            tasks.append(Task(name, title, isinstance(mechanism, Generative), key, work))
         return tasks
 
     def result(self, found: list[Outcome]) -> Audit:
@@ -190,13 +198,12 @@ def _mutant_tasks(jobs: list[_Job]) -> list[Task]:
     """One for each noisy step of one mechanism, whatever the parameters that it answers with."""
     looked = [(job.subject, job.pairs) for job in jobs]
     trains = any(isinstance(job.subject.build(job.pairs[0]), Generative) for job in jobs)
+    name = jobs[0].subject.mechanism
+    cases = [(job.subject.parameters, [pair.describe() for pair in job.pairs]) for job in jobs]
+    titles = {step: f"{name} without the noise of {step}" for step in mutant_steps(looked)}
     return [
-        Task(
-            f"{jobs[0].subject.mechanism} without the noise of {step}",
-            trains,
-            partial(measure_power, looked, step),
-        )
-        for step in mutant_steps(looked)
+        Task(name, title, trains, f"{title}, {cases}", partial(measure_power, looked, step))
+        for step, title in titles.items()
     ]
 
 
@@ -231,16 +238,31 @@ def _check_fit(mechanism: Mechanism, pair: Pair) -> None:
         )
 
 
-def _run(tasks: list[Task], workers: int, watch: Watch | None) -> list[Outcome]:
-    """Do the work, in this process or in several fresh ones."""
-    if workers == 1:
-        return list(_watched(map(_task, tasks), tasks, watch))
-    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=get_context("spawn")) as pool:
-        try:
-            return list(_watched(pool.map(_task, tasks), tasks, watch))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+def _run(
+    tasks: list[Task], workers: int, watch: Watch | None, kept: Kept | None = None
+) -> list[Outcome]:
+    """Do the work that is not kept, in this process or in several fresh ones."""
+    known = [kept.get(task.mechanism, task.key) if kept else None for task in tasks]
+    left = [task for task, found in zip(tasks, known, strict=True) if found is None]
+    fresh: list[Outcome] = []
+
+    def follow(found: Iterator[Outcome]) -> None:
+        for task, outcome in zip(left, _watched(found, left, watch), strict=True):
+            if kept and not isinstance(outcome, ImportError):
+                kept.put(task.mechanism, task.key, outcome)
+            fresh.append(outcome)
+
+    if workers == 1 or len(left) < 2:
+        follow(map(_task, left))
+    else:
+        with ProcessPoolExecutor(min(workers, len(left)), mp_context=get_context("spawn")) as pool:
+            try:
+                follow(pool.map(_task, left))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    rest = iter(fresh)
+    return [next(rest) if found is None else found for found in known]
 
 
 def _task(task: Task) -> Outcome:

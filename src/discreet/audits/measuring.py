@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.audits.answers import learn_answers
-from discreet.audits.bounds import epsilon_from_runs
+from discreet.audits.bounds import epsilon_from_runs, p_value
 from discreet.audits.canaries import audit_canaries
 from discreet.audits.distinguisher import train
 from discreet.audits.events import Event, choose_event
@@ -107,29 +107,33 @@ def audit_mutant(
     shares = _shares(event, left, right)
     words = event.describe(looking.names)
     runs = turn.runs(against.epsilon)
-    if turn != TURNS[-1] and not _breaks(shares, runs, against):
+    if turn != TURNS[-1] and not breaks(shares, runs, against):
         return Evidence(against, 0.0, words, shares, None, False)
     left, right = (sample(mechanism, log, runs, looking.measure, until) for log in pair.logs)
     hits, other = _hits(event, left, right)
     shares = hits / runs, other / runs
     bound = epsilon_from_runs(hits, other, runs, against.delta, 1 - CONFIDENCE)
-    return Evidence(against, bound, words, shares, None, _breaks(shares, runs, against))
+    return Evidence(against, bound, words, shares, None, breaks(shares, runs, against))
 
 
 def certain_runs(epsilon: float) -> int:
     """Runs of either log after which an event that is certain on one only refutes an ε, and some.
 
-    By Clopper and Pearson p ≥ a^(1/n) and p′ ≤ 1 − a^(1/n); the odds of a^(1/n) pass e^ε.
+    The chance of n hits and none other is at most (p·(1 − p′))ⁿ with p ≤ e^ε·p′, which is largest
+    where p = 1, or p′ = 1/2 if that is smaller.
     """
-    enough = -math.log(FALSE_ALARM / (2 * len(TURNS))) / math.log1p(math.exp(-epsilon))
+    other = min(0.5, math.exp(-epsilon))
+    alpha = FALSE_ALARM / len(TURNS)
+    product = alpha / (1 - 1.2 * math.log(alpha))  # so that product·(1 − ln product) < alpha
+    enough = math.log(product) / math.log(math.exp(epsilon) * other * (1 - other))
     return math.ceil(1.3 * enough)
 
 
-def _breaks(shares: tuple[float, float], runs: int, against: Budget) -> bool:
+def breaks(shares: tuple[float, float], runs: int, against: Budget) -> bool:
     """Whether an event seen in such shares of so many runs breaks a budget, in one of the turns."""
     hits, other = (round(share * runs) for share in shares)
     alpha = FALSE_ALARM / len(TURNS)
-    return epsilon_from_runs(hits, other, runs, against.delta, alpha) > against.epsilon
+    return p_value(hits, other, runs, against.epsilon, against.delta) < alpha
 
 
 def fixed_before(mechanism: Mechanism, step: str, pair: Pair) -> bool:
@@ -283,7 +287,7 @@ class _Bench:
                 for log in self.pair.logs
             )
             hits, other = _hits(event, left, right)
-            if epsilon_from_runs(hits, other, runs, against.delta, alpha) > against.epsilon:
+            if p_value(hits, other, runs, against.epsilon, against.delta) < alpha:
                 return True
         return False
 

@@ -1,12 +1,24 @@
-"""Could an audit have noticed? The same mechanism, of which one step after the other is silent."""
+"""Could an audit have noticed? The same mechanism, of which one step after the other is silent.
+
+Two things may go wrong by chance, and neither is left to faith. A sound step may be called
+violated: an event is counted on runs that did not choose it and must break the budget at a p-value
+below 10⁻⁹, divided among the turns, so that happens at most once in 10⁹ audits of a step. A silent
+step may be missed: `chance_of_missing` computes how likely that is, exactly, from how often its
+event was seen. Mostly it is always seen on one log and never on the other: without noise an answer
+follows from the log, the answers before it, and coins that are known (`privacy/randomness.py`).
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from time import process_time
 from typing import NamedTuple
 
-from discreet.audits.measuring import TURNS, Turn, audit_mutant, fixed_before
+import numpy as np
+
+from discreet.audits.measuring import TURNS, Turn, audit_mutant, breaks, fixed_before
 from discreet.audits.mutants import alone, noisy_leaves, without_noise
 from discreet.audits.result import Evidence, Power
 from discreet.audits.subjects import Subject
@@ -18,6 +30,9 @@ from discreet.privacy.steps import Choosing, Laplace, Step
 
 MOST_PAIRS = 3
 """Pairs that are looked at again, the most promising ones, if none showed a mutant at once."""
+
+NEGLIGIBLE = 1e-12
+"""A chance that is not followed further."""
 
 Looked = tuple[Subject, Sequence[Pair]]
 """A mechanism with parameters, and the pairs to try it on."""
@@ -74,7 +89,7 @@ def measure_power(looked: Sequence[Looked], step: str) -> Power:
         rest = [(one.subject, one.pair) for one in tried[:MOST_PAIRS]]
     seconds = process_time() - begin
     if best is None:
-        return Power(step, {}, "", 0, None, False, 0.0, "", False, seconds)
+        return Power(step, {}, "", 0, None, False, 0.0, "", False, 1.0, seconds)
     return Power(
         step=step,
         parameters=best.subject.parameters,
@@ -85,8 +100,55 @@ def measure_power(looked: Sequence[Looked], step: str) -> Power:
         mutant=best.found.epsilon,
         event=best.found.event,
         caught=best.found.contradicts,
+        missed=chance_of_missing(best.found.shares, turn.runs(best.against.epsilon), best.against),
         seconds=seconds,
     )
+
+
+@lru_cache
+def chance_of_missing(shares: tuple[float, float], runs: int, against: Budget) -> float:
+    """How likely all turns together would miss an event seen in such shares of so many runs.
+
+    Its probabilities are taken for those of one more run that shows it and one more that does
+    not, so nothing is taken for certain. A turn misses it where it seems too weak in the trials
+    or is counted too rarely; turns draw afresh, so their chances multiply.
+    """
+    likely, other = ((share * runs + 1) / (runs + 2) for share in shares)
+    missed = 1.0
+    for turn in TURNS:
+        counted = turn.runs(against.epsilon)
+        shown = _chance_to_break(likely, other, counted, counted, against)
+        if turn != TURNS[-1]:
+            shown *= _chance_to_break(likely, other, turn.trials, counted, against)
+        missed *= 1 - shown
+        if missed < NEGLIGIBLE:
+            break
+    return missed
+
+
+def _chance_to_break(likely: float, other: float, seen: int, runs: int, against: Budget) -> float:
+    """How likely the shares among as many runs as were seen would break a budget in `runs`."""
+    from scipy.stats import binom
+
+    numbers = np.arange(seen + 1)
+    at_least = binom.sf(numbers - 1, seen, likely)
+    chance = 0.0
+    enough = 0
+    for rare, weight in zip(numbers, binom.pmf(numbers, seen, other), strict=True):
+        if weight < NEGLIGIBLE:
+            continue
+        enough += bisect_left(
+            range(enough, seen + 1),
+            True,
+            key=partial(_enough, int(rare), seen, runs, against),
+        )
+        if enough <= seen:
+            chance += float(weight * at_least[enough])
+    return min(1.0, chance)
+
+
+def _enough(other: int, seen: int, runs: int, against: Budget, hits: int) -> bool:
+    return breaks((hits / seen, other / seen), runs, against)
 
 
 def _on_pair(subject: Subject, pair: Pair, step: str, turn: Turn) -> _Tried | None:

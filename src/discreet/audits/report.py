@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from discreet.audits.result import Audit, Evidence, PairAudit
@@ -12,9 +13,13 @@ from discreet.privacy.guarantee import Budget
 INTRODUCTION = """\
 # Audits: what each mechanism really leaks
 
-This page is written by one command, which takes about {minutes} min on two processors:
+This page is written by one command, which takes about {minutes} min on two processors (last on
+{date}, discreet {version}):
 
     {command}
+
+With `--results FOLDER` every result is kept there at once: an audit that was stopped goes on, and
+`--again NAME` repeats one mechanism and writes the page anew.
 
 `discreet audit` runs a mechanism many times on two logs that differ in one case and asks how
 well its releases tell the two apart. (ε, δ) says that no event may be more than e^ε times as
@@ -25,8 +30,9 @@ likely on one log as on the other, up to δ. So an event that was counted often 
    of what each noisy step answered, and a threshold on the score of a trained distinguisher. A
    release may hide an answer; the promise covers it all the same, so the audit sees it as it was
    drawn. That the added case's own variant is shown is always tried as well (the presence test).
-2. On the other half they are counted. Clopper and Pearson's limits for both probabilities give
-   the bound, with 95% confidence over all pairs of a mechanism together.
+2. On the other half they are counted. An exact test of both counts together gives the bound, with
+   95% confidence over all pairs of a mechanism together. What privacy does not rest on, such as a
+   network's first weights, is the same in all runs: whoever attacks may know it.
 3. Where the output distribution is known exactly (TraVaS, plain noise) the hockey-stick
    divergence is computed in rationals: then the bound is the truth for that pair.
 4. A bound above the certificate is only a suspicion. It is called *violated* if fresh runs of the
@@ -49,7 +55,8 @@ STEPS = """\
 Every step that draws noise, with what its own answers gave away, and what they give away without
 that noise. ε at least: of the sound mechanism, on all pairs and with all parameters. The mutant was
 caught with these parameters on this pair, in so many runs of each log, most often by the first
-answer of its step, behind which a run needs not go on. Where it says *alone*, the
+answer of its step, behind which a run need not go on. *Missed* is the chance that another such
+audit would not catch it, computed from how often its event was seen. Where it says *alone*, the
 answers before it were held fixed and the step was held against its own cost: what a choice
 answers tells little unless one knows between what it chose.
 """
@@ -76,6 +83,7 @@ alphabet. To make its audit tell more:
 
 def page(audits: Sequence[Audit], left_out: dict[str, str], command: str) -> str:
     """The whole page in Markdown."""
+    from discreet._version import __version__
     from discreet.audits.subjects import DELTA
 
     powers = [power for audit in audits for power in audit.powers]
@@ -86,6 +94,8 @@ def page(audits: Sequence[Audit], left_out: dict[str, str], command: str) -> str
         INTRODUCTION.format(
             minutes=max(1, round(seconds / 120)),
             command=command,
+            date=f"{date.today():%-d %B %Y}",
+            version=__version__,
             delta=DELTA,
             runs=runs,
             caught=sum(power.caught for power in powers),
@@ -123,6 +133,7 @@ def page(audits: Sequence[Audit], left_out: dict[str, str], command: str) -> str
                     "ε at least",
                     "mutant: ε at least",
                     "mutant",
+                    "missed",
                     "against",
                     "runs",
                     "pair",
@@ -171,6 +182,7 @@ def step_rows(audits: Sequence[Audit]) -> list[tuple[str, ...]]:
             ),
             _number(power.mutant),
             "violated" if power.caught else "**not caught**",
+            _chance(power.missed),
             _budget(power.against) + (" alone" if power.alone else ""),
             f"{power.runs:,}",
             power.pair,
@@ -257,6 +269,12 @@ def _budget(budget: Budget | None) -> str:
 
 def _number(value: float) -> str:
     return "∞" if math.isinf(value) else f"{value:.3f}"
+
+
+def _chance(value: float) -> str:
+    return (
+        f"< 10^{math.floor(math.log10(max(value, 1e-12))) + 1}" if value < 0.1 else f"{value:.1f}"
+    )
 
 
 def _share(value: float) -> str:

@@ -89,6 +89,8 @@ class Power:
     event: str
     caught: bool
     """Whether the mutant came out as violated."""
+    missed: float = 1.0
+    """How likely that is not to happen in another such audit."""
     seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.mechanisms.base import Mechanism
-from discreet.privacy.randomness import Randomness
+from discreet.privacy.randomness import Randomness, known_coins
 from discreet.privacy.transcript import Transcript, transcript
 from discreet.releases import Artefact
 
@@ -37,7 +37,7 @@ class Effort:
 
 
 QUICK = Effort(runs=20_000, seconds=0.5, fewest=60)
-FULL = Effort(runs=100_000, seconds=0.15, fewest=24, trials=8)
+FULL = Effort(runs=100_000, seconds=0.5, fewest=40, trials=8)
 
 
 class Run(NamedTuple):
@@ -80,7 +80,7 @@ def releases(mechanism: Mechanism, log: EventLog, runs: int, until: str | None =
 
 def _release(mechanism: Mechanism, log: EventLog, until: str | None) -> Run:
     artefact: Artefact | None = None
-    with transcript(until) as answers, suppress(ValueError):
+    with transcript(until) as answers, known_coins(), suppress(ValueError):
         mechanism.check(log)
         artefact = mechanism._draw(log, Randomness.system())
     return Run(artefact, answers)

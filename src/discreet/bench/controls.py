@@ -44,10 +44,6 @@ RANDOM_CASES = 500
 """How many cases a data-free log has."""
 
 
-def _original(log: EventLog, rng: Randomness) -> tuple[EventLog, EventLog]:
-    return log, log
-
-
 def _ceiling(log: EventLog, rng: Randomness) -> tuple[EventLog, EventLog]:
     order = rng.permutation(log.cases)
     half = log.cases // 2
@@ -68,10 +64,6 @@ def _data_free(log: EventLog, rng: Randomness) -> tuple[EventLog, Variants]:
     return log, Variants.from_counts((order, 1) for order in orders)
 
 
-def _flower(log: EventLog, rng: Randomness) -> tuple[EventLog, Any]:
-    return log, flower(log.activities)
-
-
 def _one_wait(log: EventLog, rng: Randomness) -> tuple[EventLog, EventLog]:
     begin, lengths = log.offsets[:-1], np.diff(log.offsets)
     waits = np.diff(since_start(log), prepend=0)
@@ -87,7 +79,9 @@ def _one_wait(log: EventLog, rng: Randomness) -> tuple[EventLog, EventLog]:
 
 CONTROLS = {
     "original": Control(
-        "the log itself; for models, what the raw log's model scores", _original, False
+        "the log itself; for models, what the raw log's model scores",
+        lambda log, rng: (log, log),
+        random=False,
     ),
     "ceiling": Control(
         "one random half of the log against the other: a fresh sample", _ceiling, size=0.5
@@ -102,6 +96,9 @@ CONTROLS = {
         times_only=True,
     ),
     "flower": Control(
-        "the model that allows everything: what any model scores", _flower, False, model_only=True
+        "the model that allows everything: what any model scores",
+        lambda log, rng: (log, flower(log.activities)),
+        random=False,
+        model_only=True,
     ),
 }

@@ -13,6 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import Any
 
 from discreet._version import __version__
 from discreet.bench.controls import CONTROLS
@@ -119,15 +120,7 @@ def _evaluator(path: str, options: str) -> Evaluator:
     return Evaluator(read_log(path, **json.loads(options)))
 
 
-def _row(
-    cell: Cell,
-    outcome: Outcome,
-    *,
-    error: str = "",
-    seconds: float = 0.0,
-    status: str = "",
-    figures: dict[str, float] | None = None,
-) -> Row:
+def _row(cell: Cell, outcome: Outcome, **more: Any) -> Row:
     return Row(
         key=cell.key,
         log=cell.log.name,
@@ -136,11 +129,8 @@ def _row(
         parameters=cell.parameters,
         repetition=cell.repetition,
         outcome=outcome,
-        error=error,
-        seconds=seconds,
-        status=status,
         version=__version__,
-        figures=figures or {},
+        **more,
     )
 
 

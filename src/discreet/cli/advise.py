@@ -8,30 +8,29 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-from rich.table import Table
 from rich.text import Text
+from typer import Option
 
-from discreet.cli.console import err, out, print_json, watched
+from discreet.cli.console import err, out, print_json, show_table, watched
 from discreet.cli.options import (
     Delta,
     Epsilons,
     Json,
     LogPath,
+    TakesOptions,
+    check_page,
     given_parameters,
     mechanism_option,
     more_time,
     read,
-    with_options,
 )
 from discreet.language import translate
 
 if TYPE_CHECKING:
     from discreet.advice.advising import Advice
-    from discreet.advice.page import Grid
 
 
-@with_options(parameters=True, booking=True, every=True)
+@TakesOptions(parameters=True, booking=True, every=True)
 def advise(
     log: LogPath,
     epsilon: Epsilons = None,
@@ -40,16 +39,14 @@ def advise(
         list[str] | None,
         mechanism_option("Try this one beside headtail; may be repeated. Default: all that can."),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="About how long it may take.", min=1)] = 60.0,
-    repetitions: Annotated[
-        int, typer.Option(help="Runs of each setting, if time allows.", min=1)
-    ] = 10,
+    seconds: Annotated[float, Option(help="About how long it may take.", min=1)] = 60.0,
+    repetitions: Annotated[int, Option(help="Runs of each setting, if time allows.", min=1)] = 10,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also as a page with plots, .html.")
+        Path | None, Option("--output", "-o", help="Also as a page with plots, .html.")
     ] = None,
     private: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="STAND-IN",
             help="Release a stand-in for the log to this file, and read nothing else.",
             rich_help_panel="Advice that is covered",
@@ -57,7 +54,7 @@ def advise(
     ] = None,
     spend: Annotated[
         float,
-        typer.Option(
+        Option(
             help="With --private: the epsilon of the stand-in.",
             rich_help_panel="Advice that is covered",
         ),
@@ -69,11 +66,11 @@ def advise(
 
     Says how many cases people have and how rare variants are; then releases the log at several
     budgets with several mechanisms, again and again while time lasts, and measures what is left.
-    All of this reads the raw log. A choice by it is yours: no certificate covers it.
+    All of this reads the raw log: if you choose by it, no certificate covers the choice.
 
-    With --private one release is paid for and written, the stand-in, and the advice reads that.
-    Choosing by it is covered: together with a later release it costs the sum of both. The
-    stand-in lacks rare behaviour, so the figures come out too good.
+    With --private a stand-in is released, paid for like any release, and only that is read. A
+    choice by it is covered: together with a later release it costs the sum of both. The stand-in
+    lacks rare behaviour, so the figures look better than they are.
 
     [bold]Examples[/bold]
 
@@ -87,13 +84,11 @@ def advise(
     from discreet.advice.page import advice_page
     from discreet.drawing.pages import write_page
     from discreet.mechanisms.registry import mechanism_class
-    from discreet.releases import check_target, check_unused
 
     for name in mechanism or []:
         mechanism_class(name)
     if output is not None:
-        check_target(output, (".html", ".htm"))
-        check_unused(output, log, force=values["force"])
+        check_page(output, log, force=values["force"])
     parameters = given_parameters(values)
     covered = ""
     if private is not None:
@@ -161,56 +156,35 @@ def _reading(stand_in: Path, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _show(advice: Advice, covered: str) -> None:
-    from discreet.advice.page import (
-        budget_table,
-        budget_words,
-        people_table,
-        rarity_table,
-        trial_table,
-    )
+    from discreet.advice import page
     from discreet.advice.trials import COST
     from discreet.utility.evaluation import WARNING
 
-    err.print(
-        Text.assemble(
-            (
-                covered or translate("For you: %(warning)s.", warning=translate(WARNING)),
-                "bold yellow",
-            )
-        )
-    )
+    warning = covered or translate("For you: %(warning)s.", warning=translate(WARNING))
+    err.print(Text(warning, "bold yellow"))
     if advice.people is not None:
         people = advice.people
-        _print(
-            translate(
-                "People: %(people)s with %(cases)s cases, up to %(most)s each",
-                people=f"{people.people:,}",
-                cases=f"{people.cases:,}",
-                most=f"{people.most:,}",
-            ),
-            people_table(advice),
+        title = translate(
+            "People: %(people)s with %(cases)s cases, up to %(most)s each",
+            people=f"{people.people:,}",
+            cases=f"{people.cases:,}",
+            most=f"{people.most:,}",
         )
+        show_table(*page.people_table(advice), title)
+        out.print()
     if advice.rarity:
-        _print(translate("Rare variants"), rarity_table(advice))
+        show_table(*page.rarity_table(advice), translate("Rare variants"))
+        out.print()
     if advice.visible:
         title = f"{translate('What each ε promises')} (δ = {advice.delta:g})"
-        _print(title, budget_table(advice))
-        out.print(Text(budget_words(advice), "dim"))
-        out.print()
+        show_table(*page.budget_table(advice), title)
+        out.print(Text(f"\n{page.budget_words(advice)}\n", "dim"))
     title = translate("What is left of the log (mean ± standard deviation)")
-    _print(title, trial_table(advice))
+    show_table(*page.trial_table(advice), title)
+    out.print()
     for reason, names in advice.left_out.items():
         err.print(Text(f"left out: {', '.join(names)}: {reason}"))
     if advice.trials.short_of_time:
         err.print(Text(more_time(advice.seconds)))
     if not covered:
         err.print(Text.assemble(("Note: ", "bold yellow"), translate(COST)))
-
-
-def _print(title: str, grid: Grid) -> None:
-    heads, lines = grid
-    table = Table(*heads, box=None, title=title, title_justify="left", title_style="bold")
-    for line in lines:
-        table.add_row(*(Text(cell) for cell in line))
-    out.print(table)
-    out.print()

@@ -5,26 +5,13 @@ from __future__ import annotations
 import inspect as inspection
 import os
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
+from typer import Option
 
-from discreet.cli import (
-    advise,
-    audit,
-    bench,
-    budget,
-    certificate,
-    compare,
-    evaluate,
-    generate,
-    inspect,
-    mechanisms,
-    release,
-    sample,
-    serve,
-    train,
-)
+from discreet.cli import budget
 from discreet.cli.options import extended
 from discreet.language import VARIABLE
 from discreet.language import language as known_language
@@ -55,12 +42,12 @@ def taught(function: Callable[..., object]) -> str:
 
 def discreet(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     language: Annotated[
         str | None,
-        typer.Option(
-            envvar=VARIABLE, callback=_language, help="How promises and pages are worded: en or de."
+        Option(
+            envvar=VARIABLE, callback=_language, help="Language of promises and pages: en or de."
         ),
     ] = None,
 ) -> None:
@@ -81,20 +68,10 @@ def discreet(
 
 
 COMMANDS = (
-    sample.sample,
-    inspect.inspect,
-    advise.advise,
-    release.release,
-    train.train,
-    generate.generate,
-    mechanisms.mechanisms,
-    certificate.certificate,
-    audit.audit,
-    evaluate.evaluate,
-    compare.compare,
-    bench.bench,
-    serve.serve,
+    *("sample", "inspect", "advise", "release", "train", "generate", "mechanisms"),
+    *("certificate", "audit", "evaluate", "compare", "bench", "serve"),
 )
+"""Each is a function in a module of the same name."""
 
 
 def build(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -107,7 +84,8 @@ def build(arguments: Sequence[str] = ()) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(help=taught(discreet))(discreet)
-    for command in COMMANDS:
+    for name in COMMANDS:
+        command = getattr(import_module(f"discreet.cli.{name}"), name)
         app.command(help=taught(command))(extended(command, arguments))
     ledger = typer.Typer(
         no_args_is_help=True, help="What each data source may spend, and has spent."

@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from typer import Argument, Option
 
-from discreet.cli.console import err, out, print_json, show_findings, stage
+from discreet.cli.console import err, out, print_json, show_findings, show_table, stage
 from discreet.cli.options import (
     Json,
+    TakesOptions,
     given_parameters,
     mechanism_names_for_shells,
     read,
-    with_options,
 )
 from discreet.mechanisms.parameters import ParameterError
 
 if TYPE_CHECKING:
     from discreet.audits.auditing import Watch
+    from discreet.audits.kept import Kept
     from discreet.audits.result import Audit
 
 STYLES = {
@@ -34,51 +35,65 @@ STYLES = {
 }
 
 
-@with_options(parameters=True)
+@TakesOptions(parameters=True)
 def audit(
     mechanism: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="See `discreet mechanisms`; also laplace-count, gaussian-count. With --help "
             "after it, its own parameters are shown.",
             autocompletion=mechanism_names_for_shells,
         ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every mechanism.")] = False,
+    everything: Annotated[bool, Option("--all", help="Every mechanism.")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="The most telling pairs, a second or so each.")
+        bool, Option("--quick", help="The most telling pairs, a second or so each.")
     ] = False,
     pair: Annotated[
-        list[str] | None, typer.Option(help="Only this pair of logs; may be repeated.")
+        list[str] | None, Option(help="Only this pair of logs; may be repeated.")
     ] = None,
     releases: Annotated[
-        int | None,
-        typer.Option(min=200, help="This many of each log, however long it takes."),
+        int | None, Option(min=200, help="This many of each log, however long it takes.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; one per processor if not given.")
+        int | None, Option(min=1, help="Processes; one per processor if not given.")
     ] = None,
     mutants: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--mutants",
             help="Also without the noise of each step: what the audit could have noticed. "
             "--all does so unless --quick.",
         ),
     ] = False,
     list_pairs: Annotated[
-        bool, typer.Option("--list", help="Show the pairs of neighbouring logs.")
+        bool, Option("--list", help="Show the pairs of neighbouring logs.")
     ] = False,
     markdown: Annotated[
-        Path | None, typer.Option(help="With --all: write the results as a page.")
+        Path | None, Option(help="With --all: write the results as a page.")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        Option(
+            help="With --all: a folder in which every result is kept at once and from which it is "
+            "taken if it is there, so that an audit that was stopped goes on."
+        ),
+    ] = None,
+    again: Annotated[
+        list[str] | None,
+        Option(
+            help="With --results: audit this mechanism again, whose code has changed; may be "
+            "repeated.",
+            autocompletion=mechanism_names_for_shells,
+        ),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option(help="Audit a released file and its certificate instead.")
+        Path | None, Option(help="Audit a released file and its certificate instead.")
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(help="With --file: the raw log, to try seeds on.")
+        Path | None, Option(help="With --file: the raw log, to try seeds on.")
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="With --against: how many to try.")] = 100,
+    seeds: Annotated[int, Option(min=1, help="With --against: how many to try.")] = 100,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -86,8 +101,8 @@ def audit(
 
     Runs it many times on pairs of logs that differ in one case and proves a lower bound on
     epsilon: the event that shows it, how often it was seen on either log, and the verdict. Exit
-    code 1 if the certificate is violated. One mechanism takes a minute or so, --all half an hour or
-    more on two free processors, --all --quick a few minutes.
+    code 1 if the certificate is violated. One mechanism takes a minute or so, --all a quarter of an
+    hour on two free processors, --all --quick a few minutes.
 
     [bold]Examples[/bold]
 
@@ -95,6 +110,7 @@ def audit(
       discreet audit utravas --fidelity published --runs 3 --pair "tied runs"
       discreet audit --all --quick
       discreet audit --all --markdown docs/audits.md
+      discreet audit --all --results kept --again headtail --markdown docs/audits.md
       discreet audit --file shared.xes --against log.xes
     """
     from discreet.audits import auditing
@@ -111,6 +127,7 @@ def audit(
         raise ParameterError("name one mechanism to audit, or give --all")
     if markdown is not None and not everything:
         raise ParameterError("--markdown writes the page of all mechanisms: give --all with it")
+    kept = _kept(results, again, everything)
     effort = Effort(releases, 3600.0, releases) if releases else None
     processes = workers or auditing.processors()
     left_out: dict[str, str] = {}
@@ -138,6 +155,7 @@ def audit(
                 effort=effort,
                 workers=processes,
                 watch=watch,
+                kept=kept,
             )
     if markdown is not None:
         _write(markdown, found, left_out, quick)
@@ -155,10 +173,8 @@ def _show(found: list[Audit], left_out: dict[str, str]) -> None:
     single = len(found) == 1
     for one in found:
         if single:
-            table = Table("pair", "runs", "held against", "ε at least", "exact", "event", "seen on")
-            for row in pair_rows(one):
-                table.add_row(*row)
-            out.print(table, markup=False)
+            heads = ("pair", "runs", "held against", "ε at least", "exact", "event", "seen on")
+            show_table(heads, pair_rows(one))
         style = STYLES[one.verdict]
         mechanism, settings, claimed, certified, bound, words, event, pair = overview(one)
         out.print(f"[{style}]{words}[/{style}]  [bold]{mechanism}[/bold] {settings}")
@@ -166,10 +182,10 @@ def _show(found: list[Audit], left_out: dict[str, str]) -> None:
         if event:
             out.print(f"  shown by: {event} (pair: {pair})", markup=False)
     if steps := step_rows(found):
-        table = Table("mechanism", "step", "ε at least", "without its noise", "mutant")
-        for row in steps:
-            table.add_row(*row[:5])
-        out.print(table, markup=False)
+        show_table(
+            ("mechanism", "step", "ε at least", "without its noise", "mutant"),
+            [row[:5] for row in steps],
+        )
     for name, reason in left_out.items():
         err.print(f"not audited: {name}: {reason}", markup=False)
 
@@ -184,6 +200,22 @@ def _write(path: Path, found: list[Audit], left_out: dict[str, str], quick: bool
     err.print(f"Written: {path}", markup=False)
 
 
+def _kept(folder: Path | None, again: list[str] | None, everything: bool) -> Kept | None:
+    """What is taken from a folder, and what is not."""
+    from discreet.audits.kept import Kept
+    from discreet.audits.subjects import audited_class
+
+    if folder is None or not everything:
+        if folder is not None or again:
+            raise ParameterError("--results goes with --all, and --again with --results")
+        return None
+    kept = Kept(folder)
+    for name in again or ():
+        audited_class(name)
+        kept.forget(name)
+    return kept
+
+
 def _list(mechanism: str | None, as_json: bool) -> None:
     from discreet.audits.subjects import audited_names, pairs_of
 
@@ -192,10 +224,8 @@ def _list(mechanism: str | None, as_json: bool) -> None:
     if as_json:
         print_json([{"pair": p.name, "shows": p.story, "logs": p.describe()} for p in pairs])
         return
-    table = Table("pair", "neighbours", "what it shows", "logs")
-    for one in pairs:
-        table.add_row(one.name, one.neighbours, one.story, one.describe())
-    out.print(table, markup=False)
+    lines = [(one.name, one.neighbours, one.story, one.describe()) for one in pairs]
+    show_table(("pair", "neighbours", "what it shows", "logs"), lines)
 
 
 def _file(
@@ -216,14 +246,9 @@ def _file(
 
 @contextmanager
 def _progress() -> Iterator[Watch]:
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns,
-        TextColumn("{task.description}"),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    ) as progress:
+    named = TextColumn("{task.description}")
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), named)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("", total=None)
 
         def watch(done: int, total: int, name: str) -> None:

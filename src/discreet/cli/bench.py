@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from typer import Argument, Option
 
-from discreet.cli.console import FIGURE_HEADS, err, out, print_json
-from discreet.cli.options import Json, mechanism_option, reading_options, with_options
+from discreet.cli.console import FIGURE_HEADS, err, out, print_json, show_table, steward_note
+from discreet.cli.options import Json, TakesOptions, mechanism_option, reading_options
 
 if TYPE_CHECKING:
     from discreet.bench.plan import BenchPlan, Cell
@@ -26,28 +25,28 @@ Numbers = list[float] | None
 SYMBOLS = {"epsilon": "ε", "delta": "δ"}
 
 
-@with_options()
+@TakesOptions()
 def bench(
     plan: Annotated[
         str | None,
-        typer.Argument(help="A plan's name, as in papers/travas, or a TOML file. None: see below."),
+        Argument(help="A plan's name, as in papers/travas, or a TOML file. None: see below."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for results and report; default bench-NAME."),
+        Option("--output", "-o", help="Folder for results and report; default bench-NAME."),
     ] = None,
     logs: Annotated[
         Path | None,
-        typer.Option(help="Folder of the plan's logs; default the folder named in DISCREET_LOGS."),
+        Option(help="Folder of the plan's logs; default the folder named in DISCREET_LOGS."),
     ] = None,
-    log: Annotated[Texts, typer.Option(help="Only this log, or without a plan its file.")] = None,
+    log: Annotated[Texts, Option(help="Only this log, or without a plan its file.")] = None,
     mechanism: Annotated[Texts, mechanism_option("Only this one.")] = None,
-    epsilon: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
-    delta: Annotated[Numbers, typer.Option(help="These instead of the plan's.")] = None,
-    repetitions: Annotated[int | None, typer.Option(help="Runs of each setting.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; default one per core.")] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try failed runs again.")] = False,
-    plans: Annotated[bool, typer.Option("--plans", help="List the plans and stop.")] = False,
+    epsilon: Annotated[Numbers, Option(help="These instead of the plan's.")] = None,
+    delta: Annotated[Numbers, Option(help="These instead of the plan's.")] = None,
+    repetitions: Annotated[int | None, Option(help="Runs of each setting.")] = None,
+    workers: Annotated[int | None, Option(help="Processes; default one per core.")] = None,
+    retry: Annotated[bool, Option("--retry", help="Try failed runs again.")] = False,
+    plans: Annotated[bool, Option("--plans", help="List the plans and stop.")] = False,
     as_json: Json = False,
     **values: Any,
 ) -> None:
@@ -190,21 +189,18 @@ def _plain(settings: list[Setting]) -> dict[str, object]:
 def _show(settings: list[Setting]) -> None:
     from discreet.bench.summary import axes_of, measured
 
-    err.print("[bold yellow]For you, not for publication: these read the raw logs.[/bold yellow]")
+    steward_note("these read the raw logs.")
     present = measured(settings)
     columns = {name: head for name, head in FIGURE_HEADS.items() if name in present}
     axes = axes_of(settings)
     for log in dict.fromkeys(one.log for one in settings):
         heads = ["mechanism", *(SYMBOLS.get(axis, axis) for axis in axes), *columns.values()]
-        table = Table(*heads, "runs", box=None, title=log, title_justify="left")
-        chosen = [one for one in settings if one.log == log]
-        table.columns[0].min_width = max(len(one.label) for one in chosen)
-        for one in chosen:
+        lines = []
+        for one in (one for one in settings if one.log == log):
             values = [one.parameters.get(axis, "") for axis in axes]
             budget = [f"{v:g}" if isinstance(v, int | float) else str(v) for v in values]
-            means = [one.cell(name) for name in columns]
-            table.add_row(one.label, *budget, *means, _counts(one))
-        out.print(table)
+            lines.append([one.label, *budget, *(one.cell(name) for name in columns), _counts(one)])
+        show_table([*heads, "runs"], lines, log)
 
 
 def _counts(one: Setting) -> str:

@@ -7,41 +7,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.table import Table
+from typer import Argument, Option
 
-from discreet.cli.console import out, print_json
+from discreet.cli.console import out, print_json, show_table
 from discreet.cli.options import Json
 
 if TYPE_CHECKING:
     from discreet.ledger.account import Account
 
-Source = Annotated[str, typer.Argument(metavar="SOURCE", help="The data source's name.")]
+Source = Annotated[str, Argument(metavar="SOURCE", help="The data source's name.")]
 AnySource = Annotated[
-    str | None, typer.Argument(metavar="SOURCE", help="One data source; by default all.")
+    str | None, Argument(metavar="SOURCE", help="One data source; by default all.")
 ]
-Purpose = Annotated[str, typer.Option(help="Why; kept in the ledger.")]
+Purpose = Annotated[str, Option(help="Why; kept in the ledger.")]
 
 
 def set_budget(
     source: Source,
-    epsilon: Annotated[float, typer.Option(help="What all releases together may cost: epsilon.")],
-    delta: Annotated[float, typer.Option(help="And delta; 0 admits only pure releases.")],
+    epsilon: Annotated[float, Option(help="What all releases together may cost: epsilon.")],
+    delta: Annotated[float, Option(help="And delta; 0 admits only pure releases.")],
     filter: Annotated[
         Literal["best", "basic", "zcdp", "gdp", "advanced"],
-        typer.Option(
+        Option(
             help="How costs add up. basic: by sums; zcdp: by squares, for many small or Gaussian "
             "releases; best: either, with half of delta each. Fixed with the first release."
         ),
     ] = "best",
     neighbours: Annotated[
         Literal["add-remove", "swap"],
-        typer.Option(help="Protect against adding or removing one, or replacing one."),
+        Option(help="Protect against adding or removing one, or replacing one."),
     ] = "add-remove",
-    unit: Annotated[
-        Literal["case", "individual"], typer.Option(help="Whom the cap protects.")
-    ] = "case",
+    unit: Annotated[Literal["case", "individual"], Option(help="Whom the cap protects.")] = "case",
     raised: Annotated[
-        bool, typer.Option("--raise", help="Needed to set a cap higher than before.")
+        bool, Option("--raise", help="Needed to set a cap higher than before.")
     ] = False,
     purpose: Purpose = "",
     as_json: Json = False,
@@ -83,7 +81,7 @@ def set_budget(
 def show(source: AnySource = None, as_json: Json = False) -> None:
     """Show what every source may spend and what is left.
 
-    "Used" is by the filter that has the most left. It is a share of the cap, not a statement of
+    "Used" refers to the filter that has the most left. It is a share of the cap, not a statement of
     the privacy lost so far: only the cap is a guarantee.
 
     [bold]Examples[/bold]
@@ -98,22 +96,13 @@ def show(source: AnySource = None, as_json: Json = False) -> None:
     if as_json:
         print_json([_facts(name, account) for name, account in accounts.items()])
         return
-    table = Table("source", "cap", "filter", "releases", "used", "next release", box=None)
+    lines = []
     for name, account in accounts.items():
-        room = [
-            f"ε ≤ {epsilon:.4g}, δ ≤ {delta:.3g}"
-            for epsilon, delta in account.room().values()
-            if epsilon
-        ]
-        table.add_row(
-            name,
-            f"{account.cap}\n{account.neighbours}, {account.unit}",
-            account.filter,
-            str(account.releases),
-            f"{100 * account.used:.0f}%",
-            "\nor ".join(room) or "nothing left",
-        )
-    out.print(table)
+        room = [f"ε ≤ {e:.4g}, δ ≤ {d:.3g}" for e, d in account.room().values() if e]
+        cap = f"{account.cap}\n{account.neighbours}, {account.unit}"
+        used, following = f"{100 * account.used:.0f}%", "\nor ".join(room) or "nothing left"
+        lines.append((name, cap, account.filter, str(account.releases), used, following))
+    show_table(("source", "cap", "filter", "releases", "used", "next release"), lines)
 
 
 def history(source: AnySource = None, as_json: Json = False) -> None:
@@ -131,22 +120,18 @@ def history(source: AnySource = None, as_json: Json = False) -> None:
     if as_json:
         print_json(rows)
         return
-    table = Table("no.", "time (UTC)", "source", "user", "what", "ε", "δ", "purpose", box=None)
-    for row in rows:
-        table.add_row(*_line(row))
-    out.print(table)
+    heads = ("no.", "time (UTC)", "source", "user", "what", "ε", "δ", "purpose")
+    show_table(heads, map(_line, rows))
 
 
 def verify(
-    head: Annotated[
-        str | None, typer.Option(help="A head that was noted or exported earlier.")
-    ] = None,
+    head: Annotated[str | None, Option(help="A head that was noted or exported earlier.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check that no entry was changed, removed or moved, and that no cap was passed.
 
-    Keep the head that this prints somewhere else, with the data-protection officer: with --head
-    it also finds a ledger that was rewritten as a whole. Exit code 1 if something is wrong.
+    Keep the head that this prints in another place, such as with the data-protection officer: with
+    --head it also finds a ledger that was rewritten as a whole. Exit code 1 if something is wrong.
 
     [bold]Examples[/bold]
 
@@ -170,12 +155,12 @@ def verify(
 
 
 def export(
-    output: Annotated[Path, typer.Option("--output", "-o", help="A .csv or .json file.")],
+    output: Annotated[Path, Option("--output", "-o", help="A .csv or .json file.")],
     as_json: Json = False,
 ) -> None:
     """Write the ledger to a file for the data-protection officer.
 
-    JSON holds every entry word for word with its hash, so that the chain can be checked anew; CSV
+    JSON holds every entry word for word with its hash, so that the chain can be checked again; CSV
     is for reading. Fingerprints of logs never leave the ledger.
 
     [bold]Examples[/bold]
@@ -203,7 +188,9 @@ def export(
 
 
 def clock(purpose: Purpose = "", as_json: Json = False) -> None:
-    """Continue from the present time, where the clock was ahead when something was booked.
+    """Continue from the present time if the clock was ahead when something was booked.
+
+    Otherwise nothing is booked until that time has come. The history keeps a note of it.
 
     [bold]Example[/bold]
 
@@ -231,10 +218,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 
 def _facts(source: str, account: Account) -> dict[str, Any]:
-    room = {
-        name: {"epsilon": epsilon, "delta": delta}
-        for name, (epsilon, delta) in account.room().items()
-    }
+    room = {name: {"epsilon": e, "delta": d} for name, (e, d) in account.room().items()}
     return {"source": source, **account.to_dict(), "used": account.used, "next": room}
 
 
@@ -251,13 +235,5 @@ def _line(row: dict[str, Any]) -> list[str]:
     else:
         what = "clock set right"
     time = row["time"][:19].replace("T", " ")
-    return [
-        str(row["number"]),
-        time,
-        row["source"],
-        row["user"],
-        what,
-        epsilon,
-        delta,
-        row["purpose"],
-    ]
+    number, source, user = str(row["number"]), row["source"], row["user"]
+    return [number, time, source, user, what, epsilon, delta, row["purpose"]]

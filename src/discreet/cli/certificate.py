@@ -7,23 +7,22 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from discreet.cli.console import out, print_json, show_findings, show_promise, show_steps, stage
-from discreet.cli.options import Force, Json
+from discreet.cli.options import Force, Json, check_page
 
 
 def certificate(
     file: Annotated[
-        Path,
-        typer.Argument(help="A file written by discreet release, or its certificate alone."),
+        Path, Argument(help="A file written by discreet release, or its certificate alone.")
     ],
     as_json: Json = False,
     html: Annotated[
-        bool, typer.Option("--html", help="Write it as a page for the data-protection officer.")
+        bool, Option("--html", help="Write it as a page for the data-protection officer.")
     ] = False,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="With --html: the page; default FILE.html."),
+        Path | None, Option("--output", "-o", help="With --html: the page; default FILE.html.")
     ] = None,
     force: Force = False,
 ) -> None:
@@ -32,7 +31,7 @@ def certificate(
     Shows every step of the release with its cost and the rule by which costs add up. Checks that
     the content is what was released and that the stated guarantee follows from the mechanism and
     its parameters. Exit code 1 if a check fails. With --html all of it is explained
-    on one printable page, with what the ledger says if there is one here.
+    on one printable page, including what the ledger says, if there is one.
 
     [bold]Examples[/bold]
 
@@ -42,15 +41,13 @@ def certificate(
     """
     from discreet.mechanisms.parameters import ParameterError
     from discreet.officer.checking import SUFFIX, checked, entry_of
-    from discreet.releases import check_target, check_unused
 
     if output is not None and not html:
         raise ParameterError("--output goes with --html, which writes a page")
     released = file.name.removesuffix(SUFFIX)
     target = output or file.with_name(f"{released}.html")
     if html:
-        check_target(target, (".html", ".htm"))
-        check_unused(target, file, force=force)
+        check_page(target, file, force=force)
     with stage(f"checking {file.name}"):
         found, findings = checked(file)
     failed = any(finding.outcome == "fails" for finding in findings)

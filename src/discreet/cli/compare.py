@@ -5,21 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-from rich.table import Table
 from rich.text import Text
+from typer import Option
 
-from discreet.cli.console import FIGURE_HEADS, err, out, print_json, watched
+from discreet.cli.console import (
+    FIGURE_HEADS,
+    err,
+    out,
+    print_json,
+    show_table,
+    steward_note,
+    watched,
+)
 from discreet.cli.options import (
     Delta,
     Epsilons,
     Json,
     LogPath,
+    TakesOptions,
     given_parameters,
     mechanism_option,
     more_time,
     read,
-    with_options,
 )
 from discreet.cli.release import release
 from discreet.mechanisms.parameters import ParameterError
@@ -30,35 +37,32 @@ if TYPE_CHECKING:
 BAR_WIDTH = 40
 
 
-@with_options(parameters=True, booking=True, every=True)
+@TakesOptions(parameters=True, booking=True, every=True)
 def compare(
     log: LogPath,
     epsilon: Epsilons = None,
     delta: Delta = 1e-6,
     mechanism: Annotated[
-        list[str] | None,
-        mechanism_option("Only this and headtail; may be repeated. Default: all."),
+        list[str] | None, mechanism_option("Only this and headtail; may be repeated. Default: all.")
     ] = None,
     private: Annotated[
-        bool,
-        typer.Option("--private", help="Choose by a private selection and release the winner."),
+        bool, Option("--private", help="Choose by a private selection and release the winner.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="With --private: where to write it.")
+        Path | None, Option("--output", "-o", help="With --private: where to write it.")
     ] = None,
-    seconds: Annotated[float, typer.Option(help="About how long all may take together.")] = 60.0,
+    seconds: Annotated[float, Option(help="About how long all may take together.")] = 60.0,
     as_json: Json = False,
     **values: Any,
 ) -> None:
     """Which mechanism serves this log best at this budget? For its holder only.
 
     Releases the log once with every mechanism and shows what is left of it, beside headtail, the
-    one that is taken by default. Mechanisms that need more public inputs than were given say
-    which; parameters of every mechanism may be given, those shown below are the default one's,
-    or with -m those of the mechanisms named. Choosing by this table costs privacy that no
-    certificate covers; with --private the candidates share the budget, one is chosen by the
-    exponential mechanism, and the total is proved; then it is booked like any release. To choose
-    a budget, see `discreet advise`.
+    default. Mechanisms that need further public inputs say which. Parameters of any mechanism may
+    be given; shown below are the default's, or with -m those of the mechanisms named. Choosing by
+    this table costs privacy that no certificate covers. With --private the candidates share the
+    budget, the exponential mechanism chooses one, and the total is proved and booked like any
+    release. To choose a budget, see `discreet advise`.
 
     [bold]Examples[/bold]
 
@@ -113,7 +117,7 @@ def compare(
             }
         )
         return
-    err.print("[bold yellow]For you, not for publication: these read the raw log.[/bold yellow]")
+    steward_note("these read the raw log.")
     for budget in sorted(set(budgets)):
         _show([trial for trial in found.ran if trial.epsilon == budget], found)
     for problem, names in found.left_out.items():
@@ -127,12 +131,11 @@ def _show(ran: list[Trial], found: Trials) -> None:
     """The table and the bars of one budget."""
     present = {name for one in ran for name in one.figures}
     columns = {k: v for k, v in FIGURE_HEADS.items() if k in present}
-    table = Table("mechanism", *columns.values(), "seconds", "guarantee", box=None)
+    lines = []
     for one in ran:
         figures = [f"{one.figures[k]:.3f}" if k in one.figures else "–" for k in columns]
-        promise = f"{one.status}: {one.budget}"
-        table.add_row(one.name, *figures, f"{one.seconds:.1f}", promise)
-    out.print(table)
+        lines.append([one.name, *figures, f"{one.seconds:.1f}", f"{one.status}: {one.budget}"])
+    show_table(["mechanism", *columns.values(), "seconds", "guarantee"], lines)
     ceiling = found.references.get("similarity")
     out.print("\nsimilarity to the log" + (f" (ceiling {ceiling:.3f})" if ceiling else ""))
     widest = max((len(one.name) for one in ran), default=0)

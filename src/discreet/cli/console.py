@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column, Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -36,6 +37,17 @@ def panel(text: str, title: str, style: str = "green") -> None:
     out.print(Panel(Text(text), title=title, title_align="left", border_style=style))
 
 
+def show_table(heads: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
+    """Print a table, every cell word for word; the first column is never broken."""
+    columns = [Column(head, no_wrap=not place) for place, head in enumerate(heads)]
+    table = Table(*columns, box=None, show_header=bool(heads))
+    for row in rows:
+        table.add_row(*map(Text, row))
+    if title:
+        out.print(Text(title, "bold"))
+    out.print(table)
+
+
 FIGURE_HEADS = {
     "similarity": "similar",
     "follows_total_variation": "steps",
@@ -51,7 +63,7 @@ STYLES = {"strong": "green", "moderate": "green", "weak": "yellow"}
 
 
 def show_promise(certificate: Certificate, *, failed: bool = False) -> None:
-    """Print what a certificate promises in a frame, and in front of it what must be said."""
+    """Print a certificate's promise in a frame, its warnings first."""
     promise = certificate.guarantee
     lines = [*(f"! {warning}" for warning in certificate.warnings), promise.explain()]
     style = "red" if failed else STYLES.get(promise.strength, "red")
@@ -80,10 +92,13 @@ def steward_note(note: str) -> None:
     err.print(Text.assemble(("For you, not for publication: ", "bold yellow"), note))
 
 
-def steward_notes(notes: list[str]) -> None:
-    """Print several such notes."""
-    for note in notes:
-        steward_note(note)
+def show_written(certificate: Certificate, output: object, what: str) -> None:
+    """Print the promise, the notes, and where the files are."""
+    show_promise(certificate)
+    for note in certificate.notes:
+        out.print(Text(f"Note: {note}"))
+    out.print(f"Written: {output} ({what})", markup=False)
+    out.print(f"         {output}.certificate.json", markup=False)
 
 
 @contextmanager

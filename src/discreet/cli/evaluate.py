@@ -5,22 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from rich.table import Table
+from typer import Argument, Option
 
-from discreet.cli.console import err, out, print_json, stage
-from discreet.cli.options import Force, Json, LogPath, read, with_options
+from discreet.cli.console import err, out, print_json, show_table, stage
+from discreet.cli.options import Force, Json, LogPath, TakesOptions, check_page, read
 
 BEST = {"high": "↑", "low": "↓", "near": "≈"}
 
 
-@with_options()
+@TakesOptions()
 def evaluate(
     log: LogPath,
-    released: Annotated[Path, typer.Argument(help="The released file to measure against it.")],
+    released: Annotated[Path, Argument(help="The released file to measure against it.")],
     measures: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--measure",
             "-m",
             help="Only this group: similarity, difference, follows, model, entropy, size, normal, "
@@ -29,9 +28,7 @@ def evaluate(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="Also as a page, .html, with pictures before and after."
-        ),
+        Option("--output", "-o", help="Also as a page, .html, with pictures before and after."),
     ] = None,
     force: Force = False,
     as_json: Json = False,
@@ -51,7 +48,6 @@ def evaluate(
       discreet evaluate log.csv shared.csv --case patient --activity step --timestamp at --json
     """
     from discreet.mechanisms.parameters import ParameterError
-    from discreet.releases import check_target, check_unused
     from discreet.utility.evaluation import GROUPS, Evaluator
     from discreet.utility.subject import subject_of
 
@@ -62,8 +58,7 @@ def evaluate(
             f"unknown measure {', '.join(sorted(unknown))}; known are {', '.join(GROUPS)}"
         )
     if output is not None:
-        check_target(output, (".html", ".htm"))
-        check_unused(output, log, released, force=force)
+        check_page(output, log, released, force=force)
     raw = read(log, values)
     with stage(f"reading {released.name}"):
         subject = subject_of(released)
@@ -86,18 +81,18 @@ def evaluate(
         print_json(found.to_dict())
         return
     err.print(f"[bold yellow]For you: {found.warning}.[/bold yellow]")
-    table = Table("figure", "value", "reference", "", "meaning", box=None)
-    for figure in found:
-        reference = "" if figure.reference is None else _shown(figure.reference)
-        table.add_row(
-            figure.name, _shown(figure.value), reference, BEST[figure.best], figure.meaning
-        )
-    out.print(table)
+    lines = [
+        (one.name, _shown(one.value), _shown(one.reference), BEST[one.best], one.meaning)
+        for one in found
+    ]
+    show_table(("figure", "value", "reference", "", "meaning"), lines)
     for note in found.notes:
         err.print(f"note: {note}", markup=False)
     if output is not None:
         out.print(f"Written: {output}", markup=False)
 
 
-def _shown(value: float) -> str:
+def _shown(value: float | None) -> str:
+    if value is None:
+        return ""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3f}"

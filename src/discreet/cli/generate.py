@@ -5,29 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from discreet.cli.console import out, print_json, show_promise, stage
+from discreet.cli.console import print_json, show_written, stage
 from discreet.cli.options import Force, Json
 
 
 def generate(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A model written by discreet train.")
-    ],
+    model: Annotated[Path, Argument(metavar="MODEL", help="A model written by discreet train.")],
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", help="Where to write: .xes, .csv (both also .gz), .parquet."
-        ),
+        Path, Option("--output", "-o", help="Where to write: .xes, .csv (both also .gz), .parquet.")
     ],
     cases: Annotated[
         int | None,
-        typer.Option(help="How many cases; by default about as many as the model was trained on."),
+        Option(help="How many cases; by default about as many as the model was trained on."),
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(help="Draw the same log again. Safe: nothing but the model is read."),
+        int | None, Option(help="Draw the same log again. Safe: nothing but the model is read.")
     ] = None,
     force: Force = False,
     as_json: Json = False,
@@ -56,7 +50,5 @@ def generate(
         certificate = drawn.write(output)
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
-        return
-    show_promise(certificate)
-    out.print(f"Written: {output} ({drawn.describe()})", markup=False)
-    out.print(f"         {output}.certificate.json", markup=False)
+    else:
+        show_written(certificate, output, drawn.describe())

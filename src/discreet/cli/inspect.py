@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from rich.markup import escape
-from rich.table import Table
+from typer import Option
 
-from discreet.cli.console import err, out, print_json
-from discreet.cli.options import Force, Json, LogPath, read, reading_options, with_options
+from discreet.cli.console import out, print_json, show_table, steward_note
+from discreet.cli.options import Force, Json, LogPath, TakesOptions, read, reading_options
 
 SaveMapping = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--save-mapping",
         help="Keep how the log was read in this TOML file, for --mapping.",
         rich_help_panel="How the log is read",
@@ -22,7 +20,7 @@ SaveMapping = Annotated[
 ]
 
 
-@with_options()
+@TakesOptions()
 def inspect(
     log: LogPath,
     as_json: Json = False,
@@ -31,6 +29,8 @@ def inspect(
     **values: Any,
 ) -> None:
     """Describe a log: what is in it and how hard it is to protect. For its holder only.
+
+    Shows exact counts, the columns with what each was taken for, and the most frequent variants.
 
     [bold]Examples[/bold]
 
@@ -52,23 +52,18 @@ def inspect(
     if as_json:
         print_json({"warning": "computed on the raw log: for its holder only", **facts})
         return
-    err.print("[bold yellow]For you, not for publication: these figures are exact.[/bold yellow]")
-    table = Table(show_header=False, box=None)
-    for key in ("cases", "events", "activities", "variants"):
-        table.add_row(key, f"{facts[key]:,}")
-    table.add_row("cases with a variant of their own", f"{100 * facts['unique_cases']:.1f}%")
-    table.add_row("events per case", "{min} to {max}, median {median:g}".format(**facts["length"]))
+    steward_note("these figures are exact.")
+    rows = [(key, f"{facts[key]:,}") for key in ("cases", "events", "activities", "variants")]
+    rows.append(("cases with a variant of their own", f"{100 * facts['unique_cases']:.1f}%"))
+    rows.append(("events per case", "{min} to {max}, median {median:g}".format(**facts["length"])))
     if facts["first"]:
-        table.add_row("from, to (UTC)", f"{facts['first']}, {facts['last']}")
+        rows.append(("from, to (UTC)", f"{facts['first']}, {facts['last']}"))
     if facts["individuals"]:
-        table.add_row("individuals", f"{facts['individuals']:,}")
-        table.add_row("cases per individual", f"up to {facts['most_cases_per_individual']:,}")
-    out.print(table)
+        rows.append(("individuals", f"{facts['individuals']:,}"))
+        rows.append(("cases per individual", f"up to {facts['most_cases_per_individual']:,}"))
+    show_table((), rows)
     out.print("\nColumns")
-    columns = Table(show_header=False, box=None)
-    for column in facts["columns"]:
-        columns.add_row(escape(column["name"]), column["role"] or "", column["type"])
-    out.print(columns)
+    show_table((), [(one["name"], one["role"] or "", one["type"]) for one in facts["columns"]])
     out.print("\nMost frequent variants")
     for entry in facts["frequent"]:
         out.print(f"  {entry['count']:>8,}  {' → '.join(entry['sequence'])}", markup=False)

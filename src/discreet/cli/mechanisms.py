@@ -5,18 +5,17 @@ from __future__ import annotations
 import inspect
 from typing import Annotated, Any
 
-import typer
-from rich.table import Table
 from rich.text import Text
+from typer import Argument
 
-from discreet.cli.console import err, out, print_json
+from discreet.cli.console import err, out, print_json, show_table
 from discreet.cli.options import Json, mechanism_names_for_shells
 
 
 def mechanisms(
     name: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="One mechanism, in full: parameters, proof, paper.",
             autocompletion=mechanism_names_for_shells,
         ),
@@ -24,6 +23,8 @@ def mechanisms(
     as_json: Json = False,
 ) -> None:
     """List the mechanisms, or show one with its parameters and its proof.
+
+    The list says what each returns and what it guarantees by default.
 
     [bold]Examples[/bold]
 
@@ -45,10 +46,8 @@ def _all(as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    table = Table("name", "returns", "guarantee by default", "what it does", box=None)
-    for row in rows:
-        table.add_row(row["name"], row["returns"], row["guarantee"], row["summary"])
-    out.print(table)
+    lines = [[row[key] for key in ("name", "returns", "guarantee", "summary")] for row in rows]
+    show_table(("name", "returns", "guarantee by default", "what it does"), lines)
 
 
 def _row(name: str) -> dict[str, Any]:
@@ -88,9 +87,12 @@ def _one(name: str, as_json: bool) -> None:
         return
     out.print(f"[bold]{name}[/bold]: {owner.summary}\n")
     out.print(inspect.getdoc(owner), markup=False)
-    table = Table("option", "default", "range", "meaning", box=None)
-    for p in parameters:
-        table.add_row(p.option, "none" if p.default is None else str(p.default), p.range, p.help)
     out.print()
-    out.print(table)
+    show_table(
+        ("option", "default", "range", "meaning"),
+        [
+            (p.option, "none" if p.default is None else str(p.default), p.range, p.help)
+            for p in parameters
+        ],
+    )
     out.print(f"\n{owner.paper}", markup=False)

@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 
@@ -27,46 +27,41 @@ def mechanism_names_for_shells(incomplete: str) -> list[str]:
 
 def mechanism_option(help: str) -> Any:
     """The option that names a mechanism; a shell completes it."""
-    return typer.Option("--mechanism", "-m", help=help, autocompletion=mechanism_names_for_shells)
+    return Option("--mechanism", "-m", help=help, autocompletion=mechanism_names_for_shells)
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Json = Annotated[bool, Option("--json", help="Print JSON, for programs.")]
 LogPath = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         metavar="LOG",
         help="The event log: .xes, .csv, .tsv, .txt (all also .gz), .parquet, .xlsx; - for "
         "standard input; a folder or pattern of Parquet files; a database (see --query).",
     ),
 ]
-Force = Annotated[
-    bool, typer.Option("--force", help="Replace existing files; never the log itself.")
-]
+Force = Annotated[bool, Option("--force", help="Replace existing files; never the log itself.")]
 AllowWeak = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--allow-weak",
         help="Insist on a budget that protects hardly anybody; the certificate says so.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing but errors.")]
 Seed = Annotated[
-    int | None,
-    typer.Option(help="Repeatable noise for tests. What comes out is then NOT private."),
+    int | None, Option(help="Repeatable noise for tests. What comes out is then NOT private.")
 ]
 Source = Annotated[
     str | None,
-    typer.Option(
+    Option(
         help="Book on the budget of this data source; see `discreet budget`.",
         rich_help_panel="The ledger",
     ),
 ]
-Purpose = Annotated[
-    str, typer.Option(help="Why; kept in the ledger.", rich_help_panel="The ledger")
-]
+Purpose = Annotated[str, Option(help="Why; kept in the ledger.", rich_help_panel="The ledger")]
 NoLedger = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--no-ledger",
         help="Book nothing, even if there is a ledger; the certificate says so.",
         rich_help_panel="The ledger",
@@ -74,11 +69,10 @@ NoLedger = Annotated[
 ]
 Epsilons = Annotated[
     list[float] | None,
-    typer.Option("--epsilon", help="Try this budget; may be repeated. Smaller is more private."),
+    Option("--epsilon", help="Try this budget; may be repeated. Smaller is more private."),
 ]
 Delta = Annotated[
-    float,
-    typer.Option("--delta", help="Probability of an exception; keep it far below 1/cases."),
+    float, Option("--delta", help="Probability of an exception; keep it far below 1/cases.")
 ]
 
 READING = {
@@ -125,8 +119,8 @@ _WANTED = "__wanted_options__"
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which options stand in place of a command's **values."""
+class TakesOptions:
+    """Lets a command take options that depend on its other arguments, as **values."""
 
     parameters: bool = False
     """Those of mechanisms, besides how the log is read."""
@@ -138,21 +132,10 @@ class Wanted:
     """Whether options of all mechanisms are taken if none is named (only the default's show), and
     the default's if others are: it takes part beside them."""
 
-
-def with_options(
-    *,
-    parameters: bool = False,
-    booking: bool = False,
-    default: str = DEFAULT_MECHANISM,
-    every: bool = False,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let a command take options that depend on its other arguments, as **values."""
-
-    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-        setattr(function, _WANTED, Wanted(parameters, booking, default, every))
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Mark a command."""
+        setattr(function, _WANTED, self)
         return function
-
-    return mark
 
 
 def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable[..., Any]:
@@ -160,7 +143,7 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
 
     Mechanisms are loaded only for the command that is called, and only those it names.
     """
-    wanted: Wanted | None = getattr(function, _WANTED, None)
+    wanted: TakesOptions | None = getattr(function, _WANTED, None)
     if wanted is None:
         return function
     signature = inspect.signature(function, eval_str=True)
@@ -176,9 +159,7 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     ]
     if wanted.parameters and function.__name__ in arguments:
         names = _named(arguments, positional="mechanism" in _positional(signature))
-        if "times" in signature.parameters and {"--times", "--attributes"} & {
-            argument.partition("=")[0] for argument in arguments
-        }:
+        if "times" in signature.parameters and _completed(arguments, names):
             names = [*(names or [wanted.default]), WHOLE]  # completes the variants of the first
         own = {parameter.name for parameter in fresh}
         fresh += [one for one in _parameter_keywords(wanted, names) if one.name not in own]
@@ -193,6 +174,12 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     command.__signature__ = signature.replace(parameters=fresh)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in fresh}
     return command
+
+
+def _completed(arguments: Sequence[str], names: list[str]) -> bool:
+    """Whether times or attributes are asked for, or come with the default mechanism."""
+    given = {argument.partition("=")[0] for argument in arguments}
+    return bool({"--times", "--attributes"} & given) or not (names or "--no-times" in given)
 
 
 def _positional(signature: inspect.Signature) -> set[str]:
@@ -224,7 +211,7 @@ def _named(arguments: Sequence[str], *, positional: bool) -> list[str]:
     return [name for name in found if name]
 
 
-def _parameter_keywords(wanted: Wanted, names: list[str]) -> list[inspect.Parameter]:
+def _parameter_keywords(wanted: TakesOptions, names: list[str]) -> list[inspect.Parameter]:
     """One keyword for each parameter of the mechanisms that are named, or else of the default."""
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
@@ -264,7 +251,8 @@ def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]
         owners = [one for one in mechanism_names() if name in mechanism_class(one).parameters()]
         if owners:
             raise ParameterError(
-                f"{' and '.join(chosen)} has no parameter {name!r}; it is one of "
+                f"{' and '.join(chosen)} {'has' if len(chosen) == 1 else 'have'} no parameter "
+                f"{name!r}; it is one of "
                 f"{', '.join(owners)} (choose by --mechanism)"
             )
 
@@ -285,8 +273,8 @@ def reading_options(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLog:
-    """Read the log as the options say; without further columns if nobody asks for them."""
-    from discreet.cli.console import err, stage
+    """Read the log as the options say; without further columns if none are asked for."""
+    from discreet.cli.console import err, stage, steward_note
     from discreet.log.engines.choosing import choose_engine
     from discreet.log.listing import files_of
     from discreet.log.reading import read_log
@@ -301,10 +289,9 @@ def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLo
     with stage(f"reading {path.name}"):
         log = read_log(given, further=further, **options)
     if log.left_out.events:
-        err.print(
-            "[bold yellow]For you, not for publication:[/bold yellow] left out since values are "
-            f"missing: cases: {log.left_out.cases:,}, events: {log.left_out.events:,}"
-        )
+        lost = zip(log.left_out, ("case", "event"), strict=True)
+        shown = ", ".join(f"{n:,} {word}{'s' if n != 1 else ''}" for n, word in lost)
+        steward_note(f"left out because values are missing: {shown}")
     return log
 
 
@@ -317,6 +304,14 @@ def _address(path: Path) -> str | Path:
     return f"{scheme[1]}://{text[scheme.end() :]}" if scheme else path
 
 
+def check_page(path: Path, *inputs: Path, force: bool) -> None:
+    """Refuse a page that could not be written, or would replace something."""
+    from discreet.releases import check_target, check_unused
+
+    check_target(path, (".html", ".htm"))
+    check_unused(path, *inputs, force=force)
+
+
 def more_time(seconds: float) -> str:
     """What to do where time was short."""
     return f"Time was short: --seconds {4 * seconds:.0f} would show more."
@@ -327,10 +322,7 @@ def _keyword(
 ) -> inspect.Parameter:
     option = "--" + name.replace("_", "-")
     names = (f"{option}/--no-{option[2:]}",) if kind is bool else (option,)
-    info = typer.Option(*names, help=help, rich_help_panel=panel, hidden=hidden)
+    info = Option(*names, help=help, rich_help_panel=panel, hidden=hidden)
     return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[kind | None, info],
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, info]
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from discreet.cli.console import out, print_json, stage
 from discreet.cli.options import Force, Json
@@ -19,16 +19,16 @@ def _names(incomplete: str) -> list[str]:
 
 
 def sample(
-    name: Annotated[str, typer.Argument(help="hospital, loans or permits.", autocompletion=_names)],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write: .xes, .csv, .parquet.")
-    ],
-    cases: Annotated[int, typer.Option(help="How many cases.")] = 10_000,
-    seed: Annotated[int | None, typer.Option(help="Make it repeatable.")] = None,
+    name: Annotated[str, Argument(help="hospital, loans or permits.", autocompletion=_names)],
+    output: Annotated[Path, Option("--output", "-o", help="Where to write: .xes, .csv, .parquet.")],
+    cases: Annotated[int, Option(help="How many cases.")] = 10_000,
+    seed: Annotated[int | None, Option(help="Make it repeatable.")] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Make a sample log: synthetic, realistic, nobody's data.
+
+    The column case:person says whose case it is. The same seed gives the same log.
 
     [bold]Examples[/bold]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from discreet.cli.console import out
 
@@ -19,36 +19,32 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 def serve(
     logs: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER", help="A folder of logs to choose from.")
+        Path | None, Argument(metavar="FOLDER", help="A folder of logs to choose from.")
     ] = None,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; others than this computer's need users.")
+        str, Option(help="The address to listen on; others than this computer's need users.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = PORT,
+    port: Annotated[int, Option(help="The port to listen on.", min=1, max=65535)] = PORT,
     name: Annotated[
         list[str] | None,
-        typer.Option(help="For a team: a name under which browsers reach it; may be repeated."),
+        Option(help="For a team: a name under which browsers reach it; may be repeated."),
     ] = None,
-    team: Annotated[
-        bool, typer.Option("--team", help="People sign in by name and password.")
-    ] = False,
+    team: Annotated[bool, Option("--team", help="People sign in by name and password.")] = False,
     plain: Annotated[
-        bool,
-        typer.Option("--plain-http", help="For a team: no HTTPS in front. Passwords are readable."),
+        bool, Option("--plain-http", help="For a team: no HTTPS in front. Passwords are readable.")
     ] = False,
     folder: Annotated[
-        Path | None, typer.Option(help="Where the server keeps its things; private to it.")
+        Path | None, Option(help="Where the server keeps its things; private to it.")
     ] = None,
     database: Annotated[
-        str | None,
-        typer.Option(help="Keep people, jobs and requests in this PostgreSQL, by its URL."),
+        str | None, Option(help="Keep people, jobs and requests in this PostgreSQL, by its URL.")
     ] = None,
-    workers: Annotated[int, typer.Option(help="Jobs at a time.", min=1)] = 2,
-    memory: Annotated[float, typer.Option(help="GiB that a job may take.", min=1)] = 8.0,
-    minutes: Annotated[float, typer.Option(help="How long a job may take.", min=0.1)] = 60.0,
-    upload: Annotated[float, typer.Option(help="GiB of the largest upload.", min=0.001)] = 2.0,
+    workers: Annotated[int, Option(help="Jobs at a time.", min=1)] = 2,
+    memory: Annotated[float, Option(help="GiB that a job may take.", min=1)] = 8.0,
+    minutes: Annotated[float, Option(help="How long a job may take.", min=0.1)] = 60.0,
+    upload: Annotated[float, Option(help="GiB of the largest upload.", min=0.001)] = 2.0,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Show everything with a sample log; keeps nothing.")
+        bool, Option("--demo", help="Show everything with a sample log; keeps nothing.")
     ] = False,
 ) -> None:
     """Open the web app: release a log step by step, or answer what analysts ask for.
@@ -76,7 +72,7 @@ def serve(
             "sign in, and --name with the name that browsers use"
         )
     if logs is not None and not logs.is_dir():
-        raise WebError(f"{logs} is no folder; name a folder of logs, or leave it out")
+        raise WebError(f"{logs} is not a folder; name a folder of logs, or leave it out")
     temporary = tempfile.TemporaryDirectory(prefix="discreet-demo-") if demo else None
     place = Path(temporary.name) if temporary else folder or data_folder() / "web"
     settings = Settings(

@@ -9,17 +9,18 @@ from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from discreet.cli.booking import booking_of
-from discreet.cli.console import complain, err, out, print_json, show_promise, steward_notes
+from discreet.cli.console import complain, err, out, print_json, show_promise, steward_note
 from discreet.cli.options import (
     Json,
     LogPath,
     Seed,
+    TakesOptions,
     given_parameters,
     mechanism_option,
     read,
-    with_options,
 )
 
 if TYPE_CHECKING:
@@ -27,16 +28,16 @@ if TYPE_CHECKING:
     from discreet.mechanisms.generative.base import Generative
 
 LINES_EVERY = 10.0
-"""Seconds between lines of progress where nobody watches a screen."""
+"""Seconds between lines of progress where there is no screen."""
 UPDATE_EVERY = 0.3
 """Seconds between updates of the progress on a screen."""
 
 
-@with_options(parameters=True, booking=True, default="sequence")
+@TakesOptions(parameters=True, booking=True, default="sequence")
 def train(
     log: LogPath,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the model: NAME.discreet.")
+        Path, Option("--output", "-o", help="Where to write the model: NAME.discreet.")
     ],
     mechanism: Annotated[
         str,
@@ -83,7 +84,8 @@ def train(
         raise typer.Exit(128 + stopped.by) from None
     certificate = trained.certificate
     booking.confirm(certificate)
-    steward_notes(chosen.advice(events))
+    for note in chosen.advice(events):
+        steward_note(note)
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
         return
@@ -105,11 +107,7 @@ def _progress(mechanism: Generative) -> Iterator[Callable[[Progress], None]]:
     from rich import progress as rich
 
     meter = _Meter(mechanism)
-    columns = (
-        rich.TextColumn("training"),
-        rich.BarColumn(),
-        rich.TextColumn("{task.description}"),
-    )
+    columns = (rich.TextColumn("training"), rich.BarColumn(), rich.TextColumn("{task.description}"))
     quiet = not err.is_terminal
     with rich.Progress(*columns, console=err, transient=True, disable=quiet) as bar:
         task = bar.add_task("", total=meter.total)
@@ -127,7 +125,7 @@ def _progress(mechanism: Generative) -> Iterator[Callable[[Progress], None]]:
 
 
 class _Meter:
-    """Puts a training's progress in words, not more often than somebody would read."""
+    """Puts a training's progress in words, no more often than anyone would read it."""
 
     def __init__(self, mechanism: Generative) -> None:
         self._mechanism = mechanism

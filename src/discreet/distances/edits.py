@@ -37,12 +37,12 @@ class Edits:
         return np.maximum(lengths, 1).astype(np.int64)
 
 
-def edit_distances(left: Variants, right: Variants, *, relative: bool = True) -> Floats:
-    """Levenshtein distance of every pair of sequences, over the longer length if relative."""
+def edit_distances(left: Variants, right: Variants) -> Floats:
+    """Levenshtein distance of every pair of sequences, over the longer length."""
     edits = Edits(left, right)
     everything = np.arange(len(left)), np.arange(len(right))
-    distances = edits.whole(*everything).astype(np.float64)
-    return distances / edits.longer(*everything) if relative else distances
+    found: Floats = edits.whole(*everything) / edits.longer(*everything)
+    return found
 
 
 def spelled(left: Variants, right: Variants) -> tuple[list[str], list[str]]:

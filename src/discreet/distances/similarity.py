@@ -41,27 +41,18 @@ def relative_log_similarity(left: Variants, right: Variants) -> float:
 
 
 def log_similarity(
-    left: Variants,
-    right: Variants,
-    *,
-    limit: int | None = EXACT_PAIRS,
-    match_equal: bool = False,
+    left: Variants, right: Variants, *, limit: int | None = EXACT_PAIRS
 ) -> Similarity:
     """The relative log similarity, exact up to `limit` pairs of variants, then a lower bound.
 
-    `match_equal` leaves the mass that both logs put on the same variant where it is and moves
-    only the rest. The relative edit distance breaks the triangle inequality (ab, aba, ba: 1 >
-    1/3 + 1/3), so this may cost more than the best plan: faster, and a lower bound again.
+    Equal variants are moved like all others: the relative edit distance breaks the triangle
+    inequality (ab, aba, ba: 1 > 1/3 + 1/3), so leaving them in place may cost more.
     """
     if not left.cases or not right.cases:
         return Similarity(float(left.cases == right.cases), True)
     source, target = _common_total(left, right)
-    total = int(source.sum())
-    shared = 0
-    if match_equal:
-        shared = leave_equal(left, right, source, target)
     found = transport(source, target, _costs(left, right), limit=limit)
-    return Similarity(1 - found.cost / (total * COST_UNITS), found.exact and shared == 0)
+    return Similarity(1 - found.cost / (int(source.sum()) * COST_UNITS), found.exact)
 
 
 def cases_in_place(log: Variants, distribution: Variants) -> Fraction:
@@ -91,18 +82,15 @@ def cases_in_place(log: Variants, distribution: Variants) -> Fraction:
     return log.cases - Fraction(found.cost, total * COST_UNITS)
 
 
-def leave_equal(left: Variants, right: Variants, source: Integers, target: Integers) -> int:
-    """Take the mass that both sides have on the same sequence off both; returns how much."""
+def leave_equal(left: Variants, right: Variants, source: Integers, target: Integers) -> None:
+    """Take the mass that both sides have on the same sequence off both."""
     position = {sequence: j for j, (sequence, _) in enumerate(right)}
-    shared = 0
     for i, (sequence, _) in enumerate(left):
         j = position.get(sequence)
         if j is not None:
             both = min(source[i], target[j])
             source[i] -= both
             target[j] -= both
-            shared += int(both)
-    return shared
 
 
 def _costs(left: Variants, right: Variants) -> Costs:

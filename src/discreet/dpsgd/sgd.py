@@ -21,7 +21,7 @@ from torch import Tensor
 
 from discreet.arrays import Integers
 from discreet.dpsgd.clipping import Factors, exact_sum, grid_bound
-from discreet.privacy.randomness import Randomness
+from discreet.privacy.randomness import Randomness, public_coins
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
 from discreet.privacy.transcript import note, noted
@@ -96,13 +96,13 @@ def fresh_weights(
 def uniforms(shape: tuple[int, ...], rng: Randomness) -> Tensor:
     """Uniform numbers in (0, 1) for starts and samples; privacy never rests on them."""
     size = int(np.prod(shape))
-    words = rng.words(-(-size // 2)).view(np.uint32)[:size]
+    words = public_coins(rng).words(-(-size // 2)).view(np.uint32)[:size]
     return torch.from_numpy((words + 0.5) / 2**32).reshape(shape)
 
 
 def normals(shape: tuple[int, ...], rng: Randomness) -> Tensor:
     """Standard normal numbers for starts and samples; privacy never rests on them."""
-    seed = int(rng.words(1)[0] >> np.uint64(1))
+    seed = int(public_coins(rng).words(1)[0] >> np.uint64(1))
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
@@ -135,11 +135,6 @@ class Steps:
             weight.grad = gradients[name].to(weight.dtype)
         self._optimiser.step()
         self.taken += 1
-
-    def set_rate(self, rate: float) -> None:
-        """Change the optimiser's learning rate."""
-        for group in self._optimiser.param_groups:
-            group["lr"] = rate
 
     def state(self) -> dict[str, Tensor]:
         """Weights, the optimiser's memory and the steps taken: enough to continue later."""

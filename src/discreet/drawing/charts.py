@@ -43,13 +43,13 @@ def dotted_chart(title: str, dots: Dots, kinds: Sequence[str], marks: Sequence[s
         places = zip((left + dots.x[own] * wide), (top + dots.y[own] * high), strict=True)
         path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
         parts.append(
-            f'<path d="{path}" stroke="{_series(number)}" stroke-width="2.2" '
+            f'<path d="{path}" stroke="{svg.series(number)}" stroke-width="2.2" '
             'stroke-linecap="round" stroke-opacity="0.7"/>'
         )
     below = top + high + 36
     for number, name in enumerate(kinds):
         x, y = left + number % 2 * wide / 2, below + number // 2 * 16
-        parts.append(svg.rect(x, y - 9, 10, 10, fill=_series(number)))
+        parts.append(svg.rect(x, y - 9, 10, 10, fill=svg.series(number)))
         parts.append(svg.text(x + 16, y, _short(name, 30), font_size="11"))
     return svg.page(WIDTH, below + (len(kinds) + 1) // 2 * 16, parts, title)
 
@@ -78,14 +78,14 @@ def bar_chart(
     wide = 1.4 * WIDTH - left - 60
     parts = [svg.text(14, 18, title, font_size="13")]
     for number, name in enumerate(series):
-        parts.append(svg.rect(left + 110 * number, 30, 11, 10, fill=_series(number)))
+        parts.append(svg.rect(left + 110 * number, 30, 11, 10, fill=svg.series(number)))
         parts.append(svg.text(left + 110 * number + 17, 39, name, font_size="11"))
     for place, name in enumerate(names):
         y = top + each * place
         parts.append(svg.text(left - 8, y + each / 2, _short(name, LETTERS), anchor="end"))
         for number, one in enumerate(shares):
             long = float(one[place]) / most * wide
-            parts.append(svg.rect(left, y + 9 * number, long, 8, fill=_series(number)))
+            parts.append(svg.rect(left, y + 9 * number, long, 8, fill=svg.series(number)))
             shown = f"{float(one[place]):.1%}"
             parts.append(
                 svg.text(left + long + 5, y + 9 * number + 7, shown, "quiet", font_size="9")
@@ -96,10 +96,6 @@ def bar_chart(
 def evenly(low: float, high: float, many: int, written: Callable[[float], str]) -> list[str]:
     """Values from one to another, at equal distances, as they are written."""
     return [written(value) for value in np.linspace(low, high, many).tolist()]
-
-
-def _series(number: int) -> str:
-    return svg.SERIES[number % len(svg.SERIES)]
 
 
 def _short(name: str, letters: int) -> str:

@@ -34,12 +34,10 @@ def environment(package: str) -> Environment:
     pages.globals["language"] = language
     pages.filters |= {"grouped": grouped, "translated": translate}
     pages.policies["ext.i18n.trimmed"] = True
-    pages.install_gettext_callables(translate, _plural, newstyle=True)  # type: ignore[attr-defined]
+    pages.install_gettext_callables(  # type: ignore[attr-defined]
+        translate, lambda one, many, number: translate(one if number == 1 else many), newstyle=True
+    )
     return pages
-
-
-def _plural(one: str, many: str, number: int) -> str:
-    return translate(one if number == 1 else many)
 
 
 def write_page(path: Path, text: str) -> None:

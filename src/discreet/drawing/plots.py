@@ -210,23 +210,19 @@ def box_plot(
             parts.append(svg.text(centre, below, word, anchor="middle", font_size="11"))
         for j, _ in enumerate(series):
             begin = centre + box * (j - len(series) / 2)
-            parts += _box(values[i][j], begin, box - 5, y, _series(j))
+            parts += _box(values[i][j], begin, box - 5, y, svg.series(j))
     for j, name in enumerate(series):
         at = top + 12 + 16 * j
-        parts.append(svg.rect(end + 12, at - 9, 11, 11, fill=_series(j), fill_opacity=".6"))
+        parts.append(svg.rect(end + 12, at - 9, 11, 11, fill=svg.series(j), fill_opacity=".6"))
         parts.append(svg.text(end + 32, at, name, font_size="11"))
     for k, (name, value) in enumerate(lines):
         if not logarithmic or value > 0:
-            dashed = {"stroke": _series(len(svg.SERIES) - 1 - k), "stroke_dasharray": "5 3"}
+            dashed = {"stroke": svg.series(len(svg.SERIES) - 1 - k), "stroke_dasharray": "5 3"}
             at = top + 12 + 16 * (len(series) + k)
             parts.append(svg.line(left, y(value), end, y(value), **dashed))
             parts.append(svg.line(end + 12, at - 4, end + 26, at - 4, **dashed))
             parts.append(svg.text(end + 32, at, f"{name} {_tick(value)}", font_size="11"))
     return svg.page(end + 150, height, parts)
-
-
-def _series(number: int) -> str:
-    return svg.SERIES[number % len(svg.SERIES)]
 
 
 def _box(

@@ -39,6 +39,11 @@ TIP = (
 """The head of an arrow, for lines with `marker-end="url(#tip)"`."""
 
 
+def series(number: int) -> str:
+    """The colour of a curve or box by its number."""
+    return SERIES[number % len(SERIES)]
+
+
 def page(width: float, height: float, body: Iterable[str], title: str = "") -> str:
     """A self-contained picture."""
     name = f"<title>{escaped(title)}</title>\n" if title else ""

@@ -131,7 +131,7 @@ class Checkpoint:
         except (TensorError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(
                 f"{path} is not a checkpoint that can be resumed ({error}); remove it to "
-                "start anew, which is paid for anew"
+                "start over, which costs the budget again"
             ) from error
 
 

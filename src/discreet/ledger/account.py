@@ -137,7 +137,7 @@ class Account:
             for name, (epsilon, delta) in self.room().items()
             if epsilon
         ]
-        return f"of the cap ({self.cap}) there is left " + (", or ".join(parts) or "nothing")
+        return f"the cap ({self.cap}) leaves " + (", or ".join(parts) or "nothing")
 
     def room(self) -> dict[str, tuple[float, float]]:
         """The largest ε and the largest δ that each filter still takes."""

@@ -121,7 +121,7 @@ class Booking:
 
     def outlook(self) -> str:
         """What this would do to a budget."""
-        return "no ledger is asked" if self.use == "none" else "the ledger is passed over"
+        return "there is no ledger" if self.use == "none" else "the ledger is bypassed"
 
     def interrupted(self) -> str:
         """What stands after a stop, and what to do."""
@@ -148,8 +148,8 @@ class Booking:
         if {key: noted.get(key) for key in self._account()} != self._account():
             began = _words(noted.get("use"), noted.get("source"))
             raise LedgerError(
-                f"this was begun {began} and is to be finished {_words(**self._account())}: give "
-                "the same ledger options as then"
+                f"this training was started {began} and would be finished "
+                f"{_words(**self._account())}: give the same ledger options as before"
             )
 
     def _account(self) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class LedgerBooking(Booking):
         try:
             self.ledger.confirm(self.paid, certificate)
         except LedgerError as error:
-            self.tell(f"the release is written and paid for, but not noted as written: {error}")
+            self.tell(f"the release is written and paid for; the ledger could not note it: {error}")
         account = self.ledger.account(self.source)
         self.ledger.close()
         self.tell(f"booked as entry {self.paid.entry} on {self.source}; {account.left()}")

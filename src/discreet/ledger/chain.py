@@ -40,13 +40,7 @@ class Entry:
         """The next entry of the chain."""
         number = head.count + 1
         body = json.dumps(
-            {
-                **content,
-                "number": number,
-                "source": source,
-                "kind": kind,
-                "previous": head.hash,
-            },
+            {**content, "number": number, "source": source, "kind": kind, "previous": head.hash},
             ensure_ascii=False,
             sort_keys=True,
             allow_nan=False,
@@ -93,7 +87,7 @@ def problems(entries: Iterable[Entry], head: Head, known: str | None = None) -> 
         place = f"entry {entry.number}"
         if entry.number != previous.count + 1:
             found.append(
-                f"{place} follows entry {previous.count}: what stood between is missing or moved"
+                f"{place} follows entry {previous.count}: those in between are missing or moved"
             )
         try:
             content = entry.content()

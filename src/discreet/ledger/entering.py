@@ -51,7 +51,7 @@ def append(
         if time < latest - CLOCK_TOLERANCE:
             raise LedgerError(
                 f"nothing was released: the clock says {time:%Y-%m-%d %H:%M:%S} UTC, but the last "
-                f"entry of the ledger is of {latest:%Y-%m-%d %H:%M:%S}. Set the clock; if it is "
+                f"entry of the ledger is from {latest:%Y-%m-%d %H:%M:%S}. Set the clock; if it is "
                 "right now and was wrong then, run `discreet budget clock`."
             )
         time = max(time, latest)

@@ -8,26 +8,9 @@ import json
 from typing import Any
 
 COLUMNS = (
-    "number",
-    "time",
-    "source",
-    "kind",
-    "user",
-    "purpose",
-    "mechanism",
-    "status",
-    "epsilon",
-    "delta",
-    "neighbours",
-    "unit",
-    "case_column",
-    "individual_column",
-    "parameters",
-    "spent_epsilon",
-    "spent_delta",
-    "release",
-    "certificate",
-    "hash",
+    *("number", "time", "source", "kind", "user", "purpose", "mechanism", "status", "epsilon"),
+    *("delta", "neighbours", "unit", "case_column", "individual_column", "parameters"),
+    *("spent_epsilon", "spent_delta", "release", "certificate", "hash"),
 )
 
 

@@ -61,7 +61,7 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections to the database."""
         self.storage.engine.dispose()
 
     def set_budget(
@@ -154,7 +154,7 @@ class Ledger:
     ) -> Booked:
         """Book a release of a log that was read without error, then draw it.
 
-        `paid` is told of the payment in between, so that who waits knows of it if drawing fails.
+        `paid` receives the payment in between, so that the caller knows of it if drawing fails.
         """
         payment = self._pay(mechanism, log, source, purpose)
         paid(payment)
@@ -214,7 +214,7 @@ class Ledger:
         try:
             return self._recognise(log, source)
         except LogError as error:
-            return [f"whether this log is known under another name was not looked up: {error}"]
+            return [f"could not check whether this log is known under another name: {error}"]
 
     def _recognise(self, log: EventLog, source: str) -> list[str]:
         from discreet.ledger.fingerprint import fingerprint
@@ -239,7 +239,7 @@ class Ledger:
                 if source not in names:
                     storage.remember(connection, mark, source)
         return [
-            f"this very log was released before under the source {other!r}; if {source!r} holds "
+            f"this log was already released under the source {other!r}; if {source!r} holds "
             "the same people, use one name: two names give them two budgets"
             for other in names
             if other != source
@@ -281,7 +281,7 @@ class Ledger:
             return storage.head(connection)
 
     def export(self) -> dict[str, Any]:
-        """Every entry word for word with its hash, and the head: the chain can be checked anew."""
+        """Every entry word for word with its hash, and the head: the chain can be checked again."""
         with self.storage.reading() as connection:
             head = storage.head(connection)
             return {

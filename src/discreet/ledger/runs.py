@@ -70,8 +70,8 @@ class Paid:
             return cls(str(noted["source"]), int(noted["entry"]), str(noted["run"]))
         except (KeyError, TypeError, ValueError):
             raise LedgerError(
-                "this checkpoint does not say which run was paid for; remove it and begin anew, "
-                "which is paid for anew"
+                "this checkpoint does not say which run was paid for; remove it and start "
+                "over, which costs the budget again"
             ) from None
 
     def release(self, connection: Connection) -> dict[str, Any]:
@@ -82,8 +82,8 @@ class Paid:
             raise RefusedError(
                 f"entry {self.entry} of this ledger did not pay for this run on the budget of "
                 f"{self.source}: it was booked in another ledger, or this one was put back to an "
-                "earlier state. Use the ledger that it was booked in (DISCREET_LEDGER), or begin "
-                "anew, which is paid for anew"
+                "earlier state. Use the ledger that it was booked in (DISCREET_LEDGER), or start "
+                "over, which costs the budget again"
             )
         return content
 
@@ -124,7 +124,7 @@ class PaidRun:
             if known is not None:
                 raise RefusedError(
                     f"entry {self.paid.entry} paid for one model, and another was finished "
-                    "before; this one is not written. Train anew, which is paid for anew"
+                    "before; this one is not written. Train again, which costs the budget again"
                 )
             content = {
                 "model": model,
@@ -142,8 +142,8 @@ class PaidRun:
             raise RefusedError(
                 f"the training that entry {self.paid.entry} paid for was continued elsewhere, from "
                 "a newer checkpoint or a copy of this one, and one payment gives one model. "
-                "Continue from the newest checkpoint; if it is lost, remove this one and begin "
-                "anew, which is paid for anew"
+                "Continue from the newest checkpoint; if it is lost, remove this one and "
+                "start over, which costs the budget again"
             )
         storage.move_run(connection, self.paid.entry, mark)
         return run

@@ -164,7 +164,7 @@ _ADVICE = (
     ),
     (
         ("readonly", "read-only", "permission denied"),
-        "it may only be read: ask its owner for the right to write to the file and its folder",
+        "it is read-only: ask its owner for write access to the file and its folder",
     ),
     (("unable to open",), "check that the folder exists and that you may write to it"),
     (
@@ -179,7 +179,7 @@ _ADVICE = (
     (("authentication failed", "no password"), "check user and password in DISCREET_LEDGER"),
     (
         ("connection refused", "could not translate", "connection timeout", "connection failed"),
-        "check that the database server runs and that DISCREET_LEDGER names it rightly",
+        "check that the database server is running and that DISCREET_LEDGER names it correctly",
     ),
     (
         ("no such table", "no such column", "does not exist", "has no column"),

@@ -62,9 +62,7 @@ runs = Table(
     Column("model", String(64)),
 )
 versions = Table(
-    "discreet_version",
-    schema,
-    Column("version", Integer, primary_key=True, autoincrement=False),
+    "discreet_version", schema, Column("version", Integer, primary_key=True, autoincrement=False)
 )
 
 _ddl: Any = DDL

@@ -7,10 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from discreet.arrays import Integers, Ints
+from discreet.arrays import Booleans, Integers, Ints
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants, spans
 
@@ -30,7 +29,7 @@ class Dafsa:
     label: Integers
     target: Integers
     counts: Integers
-    final: npt.NDArray[np.bool_]
+    final: Booleans
     path: Integers
 
     @classmethod
@@ -98,37 +97,16 @@ class Dafsa:
         lines = ["flowchart LR"]
         for state, final in enumerate(self.final):
             lines.append(f"  s{state}" + (f"(((s{state})))" if final else f"((s{state}))"))
-        for source, text, target in self._arrows():
-            quoted = text.replace('"', "#quot;")
-            lines.append(f'  s{source} -- "{quoted}" --> s{target}')
+        for i, code in enumerate(self.label.tolist()):
+            quoted = f"{self.activities[code]} ({self.counts[i]})".replace('"', "#quot;")
+            lines.append(f'  s{self.source[i]} -- "{quoted}" --> s{self.target[i]}')
         return "\n".join(lines) + "\n"
-
-    def to_dot(self) -> str:
-        """The automaton in the language of Graphviz, counts on the arrows."""
-        lines = ["digraph dafsa {", "  rankdir=LR;", "  node [shape=circle];"]
-        lines += [f"  s{s} [shape=doublecircle];" for s in np.flatnonzero(self.final)]
-        for source, text, target in self._arrows():
-            quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-            lines.append(f'  s{source} -> s{target} [label="{quoted}"];')
-        return "\n".join([*lines, "}"]) + "\n"
-
-    def _arrows(self) -> list[tuple[int, str, int]]:
-        rows = zip(
-            self.source.tolist(),
-            self.label.tolist(),
-            self.target.tolist(),
-            self.counts.tolist(),
-            strict=True,
-        )
-        return [(s, f"{self.activities[code]} ({count})", t) for s, code, t, count in rows]
 
     def __repr__(self) -> str:
         return f"Dafsa({self.states} states, {self.transitions} transitions)"
 
 
-def _prefix_tree(
-    variants: Variants,
-) -> tuple[Integers, Integers, npt.NDArray[np.bool_], Integers]:
+def _prefix_tree(variants: Variants) -> tuple[Integers, Integers, Booleans, Integers]:
     """The prefix tree of sorted variants: parent, label and finality of each node, nodes of events.
 
     Nodes are numbered breadth first, 0 being the root, so a node's children are consecutive and
@@ -168,7 +146,7 @@ def _shared(variants: Variants, variant: Integers, level: Any) -> Integers:
     return shared
 
 
-def _merged(parent: Integers, label: Integers, final: npt.NDArray[np.bool_]) -> Integers:
+def _merged(parent: Integers, label: Integers, final: Booleans) -> Integers:
     """The state of each node of a prefix tree: equal subtrees have one state.
 
     Equal subtrees have equal heights, so nodes are compared height by height: same finality,

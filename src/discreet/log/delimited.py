@@ -71,7 +71,7 @@ def _place(rows: int, row: int) -> str:
 
 
 def _table(data: bytes, mark: str, name: str, before: int) -> pl.DataFrame:
-    """A table with its header; `before` so many lines of the file came before its first row."""
+    """A table with its header; `before` is how many lines of the file precede its first row."""
     separators = _separators(data, mark, name, before)
     try:
         table = pl.read_csv(data, separator=mark, infer_schema=False, truncate_ragged_lines=False)
@@ -80,6 +80,9 @@ def _table(data: bytes, mark: str, name: str, before: int) -> pl.DataFrame:
         reason = str(error).strip().partition("\n")[0]
         raise LogError(f"{name} is not a readable CSV table: {reason}") from None
     names = _header(data, mark)
+    for column in names:
+        if column and names.count(column) > 1:
+            raise LogError(f"{name}: the header names {column!r} more than once; rename one")
     if len(names) == len(set(names)) == table.width:
         table.columns = names
     if separators != (table.width - 1) * (table.height + 1):

@@ -8,15 +8,12 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from discreet import notebook
-from discreet.arrays import Ints
+from discreet.arrays import Integers, Ints
 from discreet.log.errors import LogError
-from discreet.log.frames import as_pandas
-from discreet.log.reads import Reads
-from discreet.log.variants import Variants, spans
+from discreet.log.variants import Variants, as_pandas, spans
 
 CASE = "case:concept:name"
 ACTIVITY = "concept:name"
@@ -25,9 +22,13 @@ LIFECYCLE = "lifecycle:transition"
 
 Classifier = Literal["activity", "activity+lifecycle"]
 
+Reads = Literal["variants", "events"]
+"""What of a log is read: how often each variant occurs, or single events as well. The less is
+read, the larger a log may be."""
+
 
 class LeftOut(NamedTuple):
-    """What reading left out since required values were missing; for the log's holder only."""
+    """What reading left out because required values were missing; for the log's holder only."""
 
     cases: int = 0
     events: int = 0
@@ -122,7 +123,7 @@ class EventLog:
         return TIME in self.table.columns
 
     @cached_property
-    def _counted(self) -> tuple[Variants, npt.NDArray[np.int64]]:
+    def _counted(self) -> tuple[Variants, Integers]:
         return Variants.of_cases(self.activities, self.codes, self.offsets)
 
     @property
@@ -131,7 +132,7 @@ class EventLog:
         return self._counted[0]
 
     @property
-    def variant_of_case(self) -> npt.NDArray[np.int64]:
+    def variant_of_case(self) -> Integers:
         """For each case the index of its variant in `variants`."""
         return self._counted[1]
 
@@ -148,7 +149,7 @@ class EventLog:
         return self.names.get(self.individual, self.individual.removeprefix("original:"))
 
     @cached_property
-    def individual_of_case(self) -> npt.NDArray[np.int64]:
+    def individual_of_case(self) -> Integers:
         """For each case a number for the individual it belongs to.
 
         Raises where the log names no individual column, or a case belongs to several.
@@ -167,7 +168,7 @@ class EventLog:
             )
         return first
 
-    def cases_of_individuals(self) -> npt.NDArray[np.int64]:
+    def cases_of_individuals(self) -> Integers:
         """How many cases each individual has, in no telling order."""
         return np.sort(np.bincount(self.individual_of_case))
 
@@ -235,12 +236,12 @@ def labels_of(table: pl.DataFrame, classifier: Classifier) -> pl.Series:
     return labels
 
 
-def _by_appearance(values: pl.Series) -> npt.NDArray[np.int64]:
+def _by_appearance(values: pl.Series) -> Integers:
     """Number values 0, 1, … in order of first appearance."""
     ranks = values.to_frame("value").select(
         (pl.col("value").cast(pl.String).rank("dense") - 1).alias("rank")
     )["rank"]
-    codes: npt.NDArray[np.int64] = ranks.to_numpy().astype(np.int64)
+    codes: Integers = ranks.to_numpy().astype(np.int64)
     _, first = np.unique(codes, return_index=True)
     position = np.empty(len(first), dtype=np.int64)
     position[np.argsort(first)] = np.arange(len(first))

@@ -15,7 +15,8 @@ from typing import BinaryIO, cast
 
 from discreet.log.errors import LogError
 
-LOG_SUFFIXES = (".xes", ".xes.gz", ".csv", ".csv.gz", ".parquet")
+XES_SUFFIXES = (".xes", ".xes.gz")
+LOG_SUFFIXES = (*XES_SUFFIXES, ".csv", ".csv.gz", ".parquet")
 """How the name of a log may end."""
 
 GZIP_MAGIC = b"\x1f\x8b"

@@ -42,7 +42,7 @@ def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
         wanted = {"types": dict, "drop_incomplete": bool}.get(key, str)
         listed = key in ("case_attributes", "tie_break") and isinstance(value, list)
         if not (listed or isinstance(value, wanted)):
-            raise LogError(f"{path.name}: {key} is {value!r}, not of the kind {wanted.__name__}")
+            raise LogError(f"{path.name}: {key} must be a {wanted.__name__}, not {value!r}")
     return found
 
 

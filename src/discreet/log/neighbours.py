@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -44,8 +44,23 @@ class Pair:
     """Parameters that make it tell most, unless they are given."""
     values: Mapping[str, Value] = field(default_factory=dict)
     """Further columns of the common cases."""
+    values_of: Mapping[Trace, Mapping[str, Value]] = field(default_factory=dict)
+    """The same where common cases of a trace have others."""
     canaries: tuple[Trace, ...] = ()
     """For audits in one run: cases that are put in or left out by a coin each."""
+
+    @classmethod
+    def told(cls, name: str, story: str, change: str, **more: Any) -> Pair:
+        """A pair of one-letter activities in short: "8 ab, 3 ac + ad" gets a case ad.
+
+        "8 ab, 3 ac + ad - ac" gets it in place of a further case ac.
+        """
+        common, _, cases = change.partition("+")
+        added, _, removed = cases.partition("-")
+        words = [part.split() for part in common.split(",") if part.strip()]
+        more["removed"] = Case(tuple(removed.strip())) if removed else None
+        traces = {tuple(word): int(count) for count, word in words}
+        return cls(name, story, traces, Case(tuple(added.strip())), **more)
 
     def instead_of(self, word: str) -> Pair:
         """The same pair with the case in place of an ordinary one, of one-letter activities."""
@@ -69,7 +84,9 @@ class Pair:
     def logs(self) -> tuple[EventLog, EventLog]:
         """The log without and the log with the added case."""
         base = [
-            Case(trace, START + DAY * number, values=self.values)
+            Case(
+                trace, START + DAY * number, values={**self.values, **self.values_of.get(trace, {})}
+            )
             for number, trace in enumerate(
                 t for t, count in self.common.items() for _ in range(count)
             )

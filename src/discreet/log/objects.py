@@ -58,17 +58,16 @@ def _from_pandas(frame: Any) -> RawTable:
 
 def _from_pm4py(log: Any, *, grouped: bool) -> RawTable:
     """The events with the attributes of their trace; as in XES, their keys are not public."""
-    events = [_joined(trace, event) for trace in log for event in trace] if grouped else list(log)
+    events = list(log)
+    if grouped:
+        of_trace = [({f"case:{key}": v for key, v in one.attributes.items()}, one) for one in log]
+        events = [{**dict(event), **own} for own, trace in of_trace for event in trace]
     keys = sorted({str(key) for event in events for key in event})
     columns = []
     for key in keys:
         values = [event.get(key) for event in events]
         columns.append(as_texts(key, values, (value is None for value in values)))
     return RawTable("the log", pl.DataFrame(columns), by_row, public_names=False)
-
-
-def _joined(trace: Any, event: Any) -> dict[str, Any]:
-    return {**dict(event), **{f"case:{key}": value for key, value in trace.attributes.items()}}
 
 
 def as_texts(name: str, values: Iterable[Any], missing: Iterable[bool]) -> pl.Series:

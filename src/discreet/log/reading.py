@@ -21,7 +21,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, Classifier, EventLog
 from discreet.log.excel import read_excel
 from discreet.log.expand import one_by_one
-from discreet.log.files import standard_input
+from discreet.log.files import XES_SUFFIXES, standard_input
 from discreet.log.listing import PARQUET, files_of, same_schema
 from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
@@ -32,9 +32,8 @@ from discreet.log.types import TYPES, Type, declared
 from discreet.log.variant_tables import is_variant_table, read_variants
 from discreet.log.xes import XesReader, read_xes
 
-XES = (".xes", ".xes.gz")
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
-SUFFIXES = (*XES, *DELIMITED, ".parquet", ".xlsx")
+SUFFIXES = (*XES_SUFFIXES, *DELIMITED, ".parquet", ".xlsx")
 
 NO_EVENTS = pl.DataFrame(
     schema={CASE: pl.String, ACTIVITY: pl.String, TIME: pl.Datetime("us", "UTC")}
@@ -252,7 +251,7 @@ def _read(
             "CSV with engine='duckdb' (--engine duckdb)"
         )
     path = files[0]
-    if name.endswith(XES):
+    if name.endswith(XES_SUFFIXES):
         return xes(path)
     if name.endswith(DELIMITED):
         return read_delimited(path, delimiter or ("\t" if ".tsv" in name else None), encoding)

@@ -46,7 +46,7 @@ def read_variants(path: Path) -> tuple[Variants, dict[str, object]]:
     kinds = dict(table.schema)
     if kinds.get(SEQUENCE) != pl.List(pl.String) or not kinds.get(CASES, pl.Null()).is_integer():
         raise LogError(
-            f"{path.name} is no table of variants: it needs the columns {SEQUENCE!r}, lists of "
+            f"{path.name} is not a table of variants: it needs the columns {SEQUENCE!r}, lists of "
             f"texts, and {CASES!r}, whole numbers; a log has a name that ends in .parquet only"
         )
     counts = table[CASES].cast(pl.Int64)

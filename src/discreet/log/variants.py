@@ -9,11 +9,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import notebook
-from discreet.arrays import Ints
-from discreet.log.frames import as_pandas
+from discreet.arrays import Booleans, Integers, Ints
+from discreet.log.errors import LogError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,7 +61,7 @@ class Variants:
     @classmethod
     def of_cases(
         cls, activities: tuple[str, ...], codes: Ints, offsets: Ints
-    ) -> tuple[Variants, npt.NDArray[np.int64]]:
+    ) -> tuple[Variants, Integers]:
         """Count the variants of cases given as one flat array of codes and case offsets.
 
         Returns the variants and, for each case, the index of its variant. Cases of one length
@@ -92,8 +91,8 @@ class Variants:
             found += len(positions)
         if not first:
             return cls.empty(activities), variant_of
-        source = np.concatenate(first)
-        variants = _gather(activities, codes, offsets, source, np.concatenate(counts))
+        chosen = np.concatenate(first)
+        variants = _gather(activities, codes, offsets, chosen, np.concatenate(counts))
         order = variants.canonical_order()
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
@@ -155,7 +154,26 @@ class Variants:
         fresh = Variants(labels, recode[self.codes], self.offsets, self.counts)
         return fresh.take(fresh.canonical_order())
 
-    def canonical_order(self) -> npt.NDArray[np.int64]:
+    def keeping(self, kept: Booleans) -> Variants:
+        """Only these events of each sequence; what has become equal is not merged."""
+        offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets].astype(np.int64)
+        return Variants(self.activities, self.codes[kept], offsets, self.counts)
+
+    def through(self, labels: tuple[str, ...]) -> Variants:
+        """Only the events with these labels, coded by their place in `labels`; likewise."""
+        place = {label: code for code, label in enumerate(labels)}
+        recode = np.array([place.get(label, -1) for label in self.activities], dtype=np.int32)
+        codes = recode[self.codes] if len(self.codes) else self.codes
+        return Variants(labels, codes, self.offsets, self.counts).keeping(codes >= 0)
+
+    def merged(self) -> Variants:
+        """Equal sequences as one, with the sum of their counts."""
+        distinct, place = Variants.of_cases(self.activities, self.codes, self.offsets)
+        counts = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(counts, place, self.counts)
+        return Variants(self.activities, distinct.codes, distinct.offsets, counts)
+
+    def canonical_order(self) -> Integers:
         """The order of the sequences by their codes, shorter first where one begins another."""
         wide = self.codes.astype(">u4").tobytes()
         bounds = (4 * self.offsets).tolist()
@@ -191,7 +209,17 @@ class Variants:
         return notebook.box(repr(self), notebook.table(("cases", "variant"), rows))
 
 
-def spans(offsets: Ints, chosen: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def as_pandas(frame: pl.DataFrame) -> Any:
+    """A pandas frame of the same columns, where pandas is installed."""
+    try:
+        return frame.to_pandas()
+    except ImportError as error:
+        raise LogError(
+            f"pandas frames need pandas and pyarrow (pip install 'discreet[pm4py]'): {error}"
+        ) from None
+
+
+def spans(offsets: Ints, chosen: Ints) -> tuple[Integers, Integers]:
     """Positions of the chosen spans of a flat array, one after another, and their offsets."""
     lengths = np.diff(offsets)[chosen]
     fresh = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -15,7 +15,7 @@ import polars as pl
 from discreet.log.attributes import as_attributes
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.files import LOG_SUFFIXES, atomic_write
+from discreet.log.files import LOG_SUFFIXES, XES_SUFFIXES, atomic_write
 from discreet.log.layout import file_names
 from discreet.log.tables import parquet_metadata
 from discreet.log.texts import as_text
@@ -23,10 +23,7 @@ from discreet.log.xes_writing import xes_pieces
 
 
 def write_log(
-    log: EventLog,
-    path: str | os.PathLike[str],
-    *,
-    attributes: Mapping[str, object] | None = None,
+    log: EventLog, path: str | os.PathLike[str], *, attributes: Mapping[str, object] | None = None
 ) -> None:
     """Write the log to .xes, .csv (also .gz) or .parquet, replacing the file only when done.
 
@@ -56,7 +53,7 @@ def write_log(
                 raise LogError(f"{target} cannot be written: {error}") from None
             return
         with _packed(file) if name.endswith(".gz") else contextlib.nullcontext(file) as stream:
-            if name.endswith((".xes", ".xes.gz")):
+            if name.endswith(XES_SUFFIXES):
                 _write_pieces(xes_pieces(log, of_log), stream)
             else:
                 texts = log.frame.select(as_text(values) for values in log.frame)

@@ -73,7 +73,9 @@ class Content:
             columns[f"case:{key}"] = _column(found, self.traces).gather(trace)
         for key, found in self.of_events.items():
             fresh = _column(found, self.events)
-            columns[key] = _coalesced(columns[key], fresh) if key in columns else fresh
+            if key in columns:  # the trace's value counts: some exports repeat it on every event
+                fresh = columns[key].zip_with(columns[key].is_not_null(), fresh)
+            columns[key] = fresh
         table = pl.DataFrame({key: columns[key] for key in sorted(columns)}).rechunk()
         return RawTable(self.file, table, self._place, attributes, public_names=False)
 
@@ -123,8 +125,3 @@ def _column(found: list[Cells], height: int) -> pl.Series:
     origin[rows] = np.arange(len(rows))
     picks = pl.Series(origin)
     return values.gather(picks.set(picks < 0, None))
-
-
-def _coalesced(of_trace: pl.Series, of_event: pl.Series) -> pl.Series:
-    """The trace's value where it has one: some exports repeat it on every event."""
-    return of_trace.zip_with(of_trace.is_not_null(), of_event)

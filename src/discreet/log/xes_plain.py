@@ -14,9 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from discreet.arrays import Integers
 from discreet.log.errors import LogError
 from discreet.log.xes_content import Cells, Content
 from discreet.log.xes_strict import Parser
@@ -158,7 +158,7 @@ def _add_block(content: Content, block: bytes) -> None:
     content.traces += int(traces[-1]) + 1
 
 
-def _coded(texts: pl.Series) -> tuple[list[str], npt.NDArray[np.int64]]:
+def _coded(texts: pl.Series) -> tuple[list[str], Integers]:
     """The distinct texts, and for each place the index of its text."""
     distinct = texts.unique()
     if len(distinct) > len(texts) // 2 + _MOST_MARKUP:
@@ -195,9 +195,7 @@ def _check_characters(data: bytes, markup: list[tuple[str, int]]) -> None:
         raise NotPlain
 
 
-def _levels(
-    meanings: list[_Markup], which: npt.NDArray[np.int64], last: str
-) -> npt.NDArray[np.int64]:
+def _levels(meanings: list[_Markup], which: Integers, last: str) -> Integers:
     """The level of each attribute, trace or event, after checking that all elements nest."""
     needs = np.array([m.needs for m in meanings])[which]
     leaves = np.array([m.leaves for m in meanings])[which]

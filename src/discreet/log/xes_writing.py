@@ -14,15 +14,15 @@ from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.texts import as_text, xes_type
 
 EXTENSIONS = {
-    "concept": ("Concept", "http://www.xes-standard.org/concept.xesext"),
-    "time": ("Time", "http://www.xes-standard.org/time.xesext"),
-    "lifecycle": ("Lifecycle", "http://www.xes-standard.org/lifecycle.xesext"),
-    "org": ("Organizational", "http://www.xes-standard.org/org.xesext"),
-    "cost": ("Cost", "http://www.xes-standard.org/cost.xesext"),
-    "semantic": ("Semantic", "http://www.xes-standard.org/semantic.xesext"),
-    "identity": ("Identity", "http://www.xes-standard.org/identity.xesext"),
-    "privacy": ("Privacy", "http://www.xes-standard.org/privacy.xesext"),
-    "dp": ("Differential privacy", "https://discreet.invalid/dp.xesext"),
+    "concept": "Concept",
+    "time": "Time",
+    "lifecycle": "Lifecycle",
+    "org": "Organizational",
+    "cost": "Cost",
+    "semantic": "Semantic",
+    "identity": "Identity",
+    "privacy": "Privacy",
+    "dp": "Differential privacy",
 }
 
 _ILLEGAL = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
@@ -49,7 +49,8 @@ def xes_pieces(log: EventLog, attributes: Sequence[Attribute]) -> Iterator[bytes
     names = _ordered(frame.columns)
     of_trace = [name for name in names if name.startswith("case:") and _constant(log, name)]
     of_event = [name for name in names if name not in of_trace]
-    begins = pl.DataFrame({_key(name): frame[name].gather(log.offsets[:-1]) for name in of_trace})
+    begins = frame.select(of_trace)[log.offsets[:-1]]
+    begins.columns = [name.removeprefix("case:") for name in of_trace]
     yield _head(frame, [*begins.columns, *of_event], attributes).encode()
     for start in range(0, log.cases, _CASES_AT_ONCE):
         offsets = log.offsets[start : start + _CASES_AT_ONCE + 1]
@@ -80,10 +81,6 @@ def _ordered(columns: Sequence[str]) -> list[str]:
     return known + [name for name in columns if name not in known]
 
 
-def _key(name: str) -> str:
-    return name.removeprefix("case:")
-
-
 def _constant(log: EventLog, name: str) -> bool:
     """Whether a column has one value within each case."""
     values = log.frame[name]
@@ -111,9 +108,9 @@ def _rendered(values: pl.Series, indent: str) -> pl.Series:
 
 def _spread(values: pl.Series, rows: Ints, height: int) -> pl.Series:
     """The values at the given rows, nothing elsewhere."""
-    source = np.full(height, -1, dtype=np.int64)
-    source[rows] = np.arange(len(rows))
-    picks = pl.Series(source)
+    origin = np.full(height, -1, dtype=np.int64)
+    origin[rows] = np.arange(len(rows))
+    picks = pl.Series(origin)
     return values.gather(picks.set(picks < 0, None))
 
 
@@ -139,8 +136,10 @@ def _head(frame: pl.DataFrame, keys: Sequence[str], attributes: Sequence[Attribu
         '<log xes.version="1.0" xes.features="nested-attributes">',
     ]
     used = {key.partition(":")[0] for key in [*keys, *_all_keys(attributes)] if ":" in key}
-    for prefix, (name, uri) in EXTENSIONS.items():
+    for prefix, name in EXTENSIONS.items():
+        home = "https://discreet.invalid" if prefix == "dp" else "http://www.xes-standard.org"
         if prefix in used:
+            uri = f"{home}/{prefix}.xesext"
             lines.append(f'  <extension name="{name}" prefix="{prefix}" uri="{uri}"/>')
     lines += [
         '  <global scope="trace">',

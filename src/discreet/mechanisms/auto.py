@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
-from discreet.log.events import EventLog
-from discreet.log.reads import Reads
+from discreet.log.events import EventLog, Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import FREQUENT, ONE_MORE, AuditCase
 from discreet.mechanisms.base import Mechanism

@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Generic, Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, Reads
 from discreet.log.files import LOG_SUFFIXES
-from discreet.log.reads import Reads
 from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.parameters import (
     Parameter,
@@ -265,7 +264,7 @@ class Mechanism(ABC, Generic[A_co]):
 
     @abstractmethod
     def _statement(self, asked: Budget) -> Statement:
-        """What is to be said of a release besides its cost, when this much was asked for."""
+        """What the guarantee states besides the cost, when this much was asked for."""
 
     @abstractmethod
     def _draw(self, log: EventLog, rng: Randomness) -> A_co:

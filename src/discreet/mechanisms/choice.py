@@ -5,21 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, Reads
 from discreet.log.neighbours import Case, Pair, traces
-from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import ONE_MORE, UNIQUE_VARIANT, AuditCase
 from discreet.mechanisms.base import Mechanism, delta_parameter
+from discreet.mechanisms.blocks import closest
 from discreet.mechanisms.blocks.alphabet import alphabet_parameter
-from discreet.mechanisms.blocks.closest import (
-    CHOICE,
-    CHOICE_SHARE,
-    check_comparable,
-    choosing,
-    chosen,
-    closeness,
-)
 from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -97,7 +89,7 @@ class Choice(Mechanism[Variants]):
         from discreet.mechanisms.registry import mechanism_class, mechanism_taking
 
         many = len(self.names)
-        share = budget.share((1 - CHOICE_SHARE) * MARGIN / many, MARGIN / many)
+        share = budget.share((1 - closest.CHOICE_SHARE) * MARGIN / many, MARGIN / many)
         built = []
         for name in self.names:
             if mechanism_class(name).returns not in ("variants", "log"):
@@ -106,8 +98,7 @@ class Choice(Mechanism[Variants]):
                     "compare; leave it out of the candidates"
                 )
             candidate = mechanism_taking(
-                name,
-                {"epsilon": share.epsilon, "delta": share.delta, "alphabet": self.alphabet},
+                name, {"epsilon": share.epsilon, "delta": share.delta, "alphabet": self.alphabet}
             )
             promise = candidate.guarantee()
             if promise.status not in ("proved", "conditional") or promise.holds is None:
@@ -132,7 +123,7 @@ class Choice(Mechanism[Variants]):
                     Delegated(f"candidate {name}", built.guarantee())
                     for name, built in zip(self.names, self.built_at(budget), strict=True)
                 ),
-                choosing(budget),
+                closest.choosing(budget),
             ),
         )
 
@@ -150,15 +141,15 @@ class Choice(Mechanism[Variants]):
     def check(self, log: EventLog) -> None:
         """Refuse before anything is spent: what any candidate refuses, and too large a log."""
         super().check(log)
-        check_comparable(log)
+        closest.check_comparable(log)
         for candidate in self.built_at(self.case_budget):
             candidate.check(log)
 
     def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         built = self.built_at(self.case_budget)
         releases = [_variants(candidate._draw(log, rng)) for candidate in built]
-        scores = [closeness(log.variants, release) for release in releases]
-        return releases[chosen(scores, self.step(CHOICE, Choosing), rng)]
+        scores = [closest.closeness(log.variants, release) for release in releases]
+        return releases[closest.chosen(scores, self.step(closest.CHOICE, Choosing), rng)]
 
 
 def _within(holds: Budget, share: Budget) -> bool:

@@ -179,12 +179,7 @@ class DFLaplace(FollowsMechanism[Follows]):
         return self._bounded(runs, variants, Contributions.of_follows(variants), self.bound, rng)
 
     def _bounded(
-        self,
-        runs: int,
-        variants: Variants,
-        counted: Contributions,
-        bound: int,
-        rng: Randomness,
+        self, runs: int, variants: Variants, counted: Contributions, bound: int, rng: Randomness
     ) -> Iterator[Follows]:
         """Independent releases with one bound on a case's contribution."""
         noise = self.noise(FOLLOWS, bound)

@@ -22,7 +22,6 @@ from discreet.mechanisms.audit_cases import (
 from discreet.mechanisms.blocks.alphabet import alphabet_status
 from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
 from discreet.mechanisms.blocks.prefix_growth import (
-    Plain,
     Semantics,
     grow_by_levels,
     grow_privtree,
@@ -72,6 +71,11 @@ class PrefixMechanism(OverAlphabet[Variants]):
     form: Form = parameter(
         "auto",
         "strict only: how the tree is made private; auto takes the one with the least threshold",
+    )
+    min_count: int | None = parameter(
+        None,
+        "prune prefixes with a noisy count below this; default: derived from the noise",
+        at_least(1),
     )
 
     def _validate(self) -> None:
@@ -174,12 +178,6 @@ class Laplace(PrefixMechanism):
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "variants"
 
-    min_count: int | None = parameter(
-        None,
-        "prune prefixes with a noisy count below this; default: derived from the noise",
-        at_least(1),
-    )
-
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
         """All forms of the tree; see the base class."""
@@ -223,13 +221,10 @@ class Laplace(PrefixMechanism):
         if not variants.activities:
             return Variants.empty()
         if self.fidelity == "strict":
-            semantics = Plain(self.min_count)
-            return self._grown(variants, max_length, semantics, rng)
+            return self._grown(variants, max_length, Semantics(self.min_count), rng)
         least = self.min_count or starting_min_count(self.case_budget.epsilon)
-        return published_tree(variants, self._level_noise(), least, rng)
-
-    def _level_noise(self) -> list[CountNoise]:
-        return [self.noise(level(i)) for i in range(1, (self.max_length or 1) + 1)]
+        levels = [self.noise(level(i)) for i in range(1, (self.max_length or 1) + 1)]
+        return published_tree(variants, levels, least, rng)
 
 
 def starting_min_count(epsilon: float) -> int:

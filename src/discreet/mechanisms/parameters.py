@@ -121,12 +121,8 @@ class Parameter:
 
     def _typed(self, value: Any) -> Any:
         wrong = ParameterError(f"{self.name} must be a {_WORDS[self.type]}, not {value!r}")
-        if self.type is bool:
-            if not isinstance(value, bool):
-                raise wrong
-            return value
-        if self.type is str:
-            if not isinstance(value, str):
+        if self.type in (bool, str):
+            if not isinstance(value, self.type):
                 raise wrong
             return value
         if self.type is tuple:

@@ -33,7 +33,7 @@ def _found() -> _Found:
     for entry in installed:
         if entry.name in found.entries:
             reason = f"{_package(found.entries[entry.name])} has a mechanism of that name"
-            found.problems[entry.name] = f"{_package(entry)} is not asked, since {reason}"
+            found.problems[entry.name] = f"{_package(entry)} is ignored because {reason}"
             continue
         try:
             if not _ours(entry):

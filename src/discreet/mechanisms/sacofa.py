@@ -33,14 +33,7 @@ from discreet.mechanisms.laplace import (
 from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.steps import (
-    OneOf,
-    Sequential,
-    Statement,
-    Step,
-    laplace_or_gaussian,
-    noise_of,
-)
+from discreet.privacy.steps import OneOf, Sequential, Statement, Step, laplace_or_gaussian, noise_of
 
 PAPER = (
     "S. A. Fahrenkrog-Petersen, M. Kabierski, H. van der Aa, M. Weidlich: Semantics-aware "
@@ -103,11 +96,6 @@ class SaCoFa(PrefixMechanism):
     pruning: Pruning = parameter(
         "both",
         "which prefixes are pruned by their noisy count: both kinds, only harmful ones, or none",
-    )
-    min_count: int | None = parameter(
-        None,
-        "prune prefixes with a noisy count below this; default: derived from the noise",
-        at_least(1),
     )
     min_count_harmful: int | None = parameter(
         None,
@@ -222,15 +210,11 @@ class SaCoFa(PrefixMechanism):
             rules = Rules.of_rows(self.rules, variants.activities)
         else:
             rules = learned_rules(variants, self.max_distinct, self.step(RULES, OneOf), rng)
-        nudge = Nudge(
-            rules,
-            self.case_budget.epsilon,
-            self.most_harm,
-            self.pruning,
-            self.min_count,
-            self.min_count_harmful,
-        )
-        return self._grown(variants, max_length, nudge, rng)
+        return self._grown(variants, max_length, self._nudge(rules, self.min_count), rng)
+
+    def _nudge(self, rules: Rules, min_count: int | None) -> Nudge:
+        least = min_count, self.min_count_harmful
+        return Nudge(rules, self.case_budget.epsilon, self.most_harm, self.pruning, *least)
 
     def _published(self, variants: Variants, max_length: int, rng: Randomness) -> Variants:
         if isinstance(self.rules, tuple):
@@ -239,14 +223,7 @@ class SaCoFa(PrefixMechanism):
             rules = Rules.of_variants(variants)
         levels = published_levels(max_length, self.case_budget.epsilon / self.most_harm)
         least = self.min_count or starting_min_count(self.case_budget.epsilon)
-        nudge = Nudge(
-            rules,
-            self.case_budget.epsilon,
-            self.most_harm,
-            self.pruning,
-            least,
-            self.min_count_harmful,
-        )
+        nudge = self._nudge(rules, least)
         noises = [noise_of(level, 1) for level in levels.steps]
         thresholds = np.array(
             [nudge.threshold(noises[0], verdict, 1) for verdict in (HARMLESS, HARMFUL)] + [0]

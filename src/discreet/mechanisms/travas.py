@@ -11,9 +11,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, Reads
 from discreet.log.neighbours import Case, Pair, traces
-from discreet.log.reads import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
     FIRST_CASE,
@@ -24,14 +23,7 @@ from discreet.mechanisms.audit_cases import (
     AuditCase,
 )
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
-from discreet.mechanisms.blocks.closest import (
-    CHOICE,
-    CHOICE_SHARE,
-    check_comparable,
-    choosing,
-    chosen,
-    closeness,
-)
+from discreet.mechanisms.blocks import closest
 from discreet.mechanisms.parameters import between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import (
@@ -60,11 +52,10 @@ TIED_CANDIDATES = Pair(
 )
 """At ε = 1, δ = .01 and two runs: nobody else's variant is among the 51, and none of them is ever
 shown, but they make up for the second variant."""
-TIED_RUNS = Pair(
+TIED_RUNS = Pair.told(
     "tied runs",
     "a rare variant grows from one case to two beside a frequent one",
-    traces("ab", 7, "c", 1),
-    Case(("c",)),
+    "7 ab, 1 c + c",
     public={"delta": 0.1},
 )
 
@@ -197,7 +188,7 @@ class UTraVaS(Mechanism[Variants]):
             return _runs("runs", budget, self.runs, "run")
         if self.fidelity == "published":
             return None
-        each = budget.share((1 - CHOICE_SHARE) / self.runs, 1 / self.runs)
+        each = budget.share((1 - closest.CHOICE_SHARE) / self.runs, 1 / self.runs)
         return Sequential(
             "candidates and choice",
             (
@@ -205,7 +196,7 @@ class UTraVaS(Mechanism[Variants]):
                     _runs(_candidate(i), each, i, f"candidate {i}, run")
                     for i in range(1, self.runs + 1)
                 ),
-                choosing(budget),
+                closest.choosing(budget),
             ),
         )
 
@@ -239,7 +230,7 @@ class UTraVaS(Mechanism[Variants]):
         """Refuse before anything is spent: also a log too large to compare candidates with."""
         super().check(log)
         if self.runs > 1 and (self.fidelity, self.choose) != ("strict", "fixed"):
-            check_comparable(log)
+            closest.check_comparable(log)
 
     def _draw(self, log: EventLog, rng: Randomness) -> Variants:
         return next(self._draw_many(log, 1, rng))
@@ -255,13 +246,13 @@ class UTraVaS(Mechanism[Variants]):
         def score(counts: Integers) -> int:
             key = counts.tobytes()
             if key not in known:
-                known[key] = closeness(variants, next(_built(variants, counts[None])))
+                known[key] = closest.closeness(variants, next(_built(variants, counts[None])))
             return known[key]
 
         def winner(scores: list[int]) -> int:
             if self.fidelity == "published":
                 return int(np.argmax(scores))
-            return chosen(scores, self.step(CHOICE, Choosing), rng)
+            return closest.chosen(scores, self.step(closest.CHOICE, Choosing), rng)
 
         taken = [
             rows[winner([score(row) for row in rows])] for rows in zip(*candidates, strict=True)

@@ -43,11 +43,7 @@ class TreeDocument:
         """The text of the file, but for .svg, which `discreet.drawing` draws."""
         if suffix == ".json":
             return self.to_json()
-        writers: dict[str, Any] = {
-            ".ptml": to_ptml,
-            ".bpmn": to_bpmn,
-            ".mmd": to_mermaid,
-        }
+        writers: dict[str, Any] = {".ptml": to_ptml, ".bpmn": to_bpmn, ".mmd": to_mermaid}
         if self.tree is None:
             return str(writers[suffix](Tree(), REFUSAL))
         return str(writers[suffix](self.tree, None))

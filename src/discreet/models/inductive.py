@@ -139,11 +139,6 @@ def _repeated(log: Sublog, graph: Follows, noise: float) -> Tree | None:
     return _silent_loop(log, graph, noise, ends)
 
 
-def _restarted(log: Sublog, graph: Follows, noise: float) -> Tree | None:
-    """A silent loop: cases divide before every start."""
-    return _silent_loop(log, graph, noise, set(graph.activities))
-
-
 def _silent_loop(log: Sublog, graph: Follows, noise: float, after: set[str]) -> Tree | None:
     starts = {graph.activities[i] for i in graph.starts.nonzero()[0]}
     pieces: Sublog = Counter()
@@ -159,9 +154,11 @@ FALL_THROUGHS: tuple[Callable[[Sublog, Follows, float], Tree | None], ...] = (
     _once_per_case,
     _beside,
     _repeated,
-    _restarted,
+    lambda log, graph, noise: _silent_loop(log, graph, noise, set(graph.activities)),
 )
-"""What is tried where there is no cut, in the order of Leemans' thesis; empty cases come first."""
+"""What is tried where there is no cut, in the order of Leemans' thesis; empty cases come first.
+
+The last is a silent loop whose cases divide before every start."""
 
 
 def _without(label: str, log: Sublog) -> Sublog:

@@ -87,7 +87,7 @@ class Tree:
         else:
             flat = [child for child in flat if not child.silent]
         if self.operator != "sequence":
-            flat.sort(key=_order)
+            flat.sort(key=lambda child: (not child.silent, str(child)))
         if not flat:
             return TAU
         return flat[0] if len(flat) == 1 else Tree(operator=self.operator, children=tuple(flat))
@@ -96,10 +96,7 @@ class Tree:
         """Plain values, for JSON."""
         if self.operator is None:
             return {"silent": True} if self.label is None else {"activity": self.label}
-        return {
-            "operator": self.operator,
-            "children": [child.to_dict() for child in self.children],
-        }
+        return {"operator": self.operator, "children": [child.to_dict() for child in self.children]}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Tree:
@@ -151,10 +148,6 @@ def flower(labels: Iterable[str]) -> Tree:
     if not leaves:
         return TAU
     return loop(TAU, leaves[0] if len(leaves) == 1 else exclusive(*leaves))
-
-
-def _order(tree: Tree) -> tuple[bool, str]:
-    return (not tree.silent, str(tree))
 
 
 def _folded_loop(body: Tree, redo: Tree) -> Tree:

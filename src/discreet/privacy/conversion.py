@@ -8,15 +8,13 @@ _UP = 1 + 2**-40
 """Covers the rounding of a dozen float operations with room to spare."""
 
 
-def to_swap(epsilon: float, delta: float, *, independent: bool = False) -> tuple[float, float]:
+def to_swap(epsilon: float, delta: float) -> tuple[float, float]:
     """Add-remove (ε, δ) gives swap (2ε, (1 + e^ε)δ): a swap is one removal and one addition.
 
-    With noise that is independent per key (TraVaS) both halves of the swap touch different keys,
-    so the deltas only add up: (2ε, 2δ). Never valid where the number of cases was taken as
-    public. The reverse direction does not exist: under swap that number may be published.
+    Never valid where the number of cases was taken as public. The reverse direction does not
+    exist: under swap that number may be published.
     """
-    factor = 2.0 if independent else 1 + math.exp(epsilon)
-    return 2 * epsilon, min(1.0, delta * factor * _UP if delta else 0.0)
+    return 2 * epsilon, min(1.0, delta * (1 + math.exp(epsilon)) * _UP if delta else 0.0)
 
 
 def group(epsilon: float, delta: float, size: int) -> tuple[float, float]:

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from discreet.arrays import Integers
+from discreet.arrays import Integers, Ints
 from discreet.privacy.noise import (
     LARGEST_SCALE,
     LARGEST_VARIANCE,
@@ -61,7 +58,7 @@ class CountNoise:
             return discrete_laplace(self.size, size, rng)
         return discrete_gaussian(self.size, size, rng)
 
-    def added(self, counts: npt.NDArray[np.integer], rng: Randomness) -> Integers:
+    def added(self, counts: Ints, rng: Randomness) -> Integers:
         """The counts with noise of their own each, noted in the transcript of an audit."""
         noisy: Integers = counts + self.draw(counts.size, rng).reshape(counts.shape)
         note(self.name, noisy)

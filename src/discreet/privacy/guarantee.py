@@ -22,7 +22,7 @@ from discreet.privacy.words.levels import (
 Status = Literal["proved", "conditional", "refuted", "unproved"]
 Neighbours = Literal["add-remove", "swap"]
 Unit = Literal["case", "individual"]
-Source = Literal["operating system", "seeded"]
+RandomnessKind = Literal["operating system", "seeded"]
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Guarantee:
     conditions: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     composition: str = "one step"
-    randomness: Source = "operating system"
+    randomness: RandomnessKind = "operating system"
     case_column: str | None = None
     individual_column: str | None = None
 
@@ -125,7 +125,7 @@ class Guarantee:
             (self.status, Status),
             (self.neighbours, Neighbours),
             (self.unit, Unit),
-            (self.randomness, Source),
+            (self.randomness, RandomnessKind),
         ):
             if value not in get_args(allowed):
                 raise ValueError(f"{value!r} is not one of {', '.join(get_args(allowed))}")
@@ -145,7 +145,7 @@ class Guarantee:
         return self.status in ("proved", "conditional") and self.holds is not None
 
     def naming(self, case: str, individual: str | None) -> Guarantee:
-        """The promise for a log whose cases and individuals are told by these columns."""
+        """The promise for a log whose cases and individuals are identified by these columns."""
         person = individual if self.unit == "individual" else None
         return replace(self, case_column=case, individual_column=person)
 
@@ -199,7 +199,7 @@ class Guarantee:
         return "\n".join(lines)
 
     def warnings(self, *, cases: int | None = None, language: str | None = None) -> tuple[str, ...]:
-        """What must be said beside the promise where that many cases were released.
+        """What must be stated beside the promise when this many cases were released.
 
         It reads the promise and the released cases only, so it may stand in the certificate.
         """

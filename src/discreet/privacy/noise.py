@@ -173,17 +173,6 @@ class Categorical(Inversion):
         super().__init__(lambda bits: ([(weight, weight) for weight in exact], 0))
 
 
-def bernoulli_exp(x: Rational, size: int, rng: Randomness) -> Booleans:
-    """Draw booleans with P[True] = exp(-x), x ≥ 0."""
-    x = Fraction(x)
-    if x < 0:
-        raise ValueError(f"x must not be negative, not {float(x)}")
-    if x == 0:
-        return np.ones(size, np.bool_)
-    heads: Booleans = coin_table(x).draw(size, rng) == 0
-    return heads
-
-
 def geometric(x: Rational, size: int, rng: Randomness) -> Integers:
     """Draw n ≥ 0 with P[n] = (1 - q)·qⁿ, q = exp(-x).
 
@@ -383,13 +372,6 @@ def _series(precision: int, first: Enclosure, ratio: Enclosure) -> int:
     return -((-first[1] << precision) // ((1 << precision) - ratio[1]))
 
 
-def _heads(x: Fraction, bits: int) -> Weights:
-    precision = bits + GUARD
-    low, high = exp_enclosure(-x, precision)
-    one = 1 << precision
-    return [(low, high), (one - high, one - low)], 0
-
-
 @lru_cache(maxsize=1024)
 def digit_tables(x: Fraction) -> tuple[tuple[int, Inversion], ...]:
     """Return the parts of a geometric variable with their places, the lowest first.
@@ -423,9 +405,3 @@ def half_gaussian_table(x: Fraction) -> Inversion:
 def sign_table(x: Fraction) -> Inversion:
     """0 or 1, weighed 1 to exp(-x)."""
     return Inversion(partial(_powers, x, 2))
-
-
-@lru_cache(maxsize=1024)
-def coin_table(x: Fraction) -> Inversion:
-    """0 with probability exp(-x), else 1."""
-    return Inversion(partial(_heads, x))

@@ -16,9 +16,8 @@ from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.arrays import Ints
+from discreet.arrays import Integers, Ints
 from discreet.privacy.noise import Categorical, exp_lower, exp_upper, truncated_laplace
 from discreet.privacy.randomness import Randomness
 
@@ -48,13 +47,11 @@ class Selection(Protocol):
     def probabilities(self) -> dict[int, Fraction]:
         """The noise's distribution: value → probability."""
 
-    def noise(self, size: int, rng: Randomness) -> npt.NDArray[np.int64]:
+    def noise(self, size: int, rng: Randomness) -> Integers:
         """Independent draws of the noise."""
 
 
-def select(
-    selection: Selection, counts: Ints, rng: Randomness
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def select(selection: Selection, counts: Ints, rng: Randomness) -> tuple[Integers, Integers]:
     """Indices of the keys that are shown and their noisy counts."""
     if len(counts) and counts.min() < 1:
         raise ValueError("partition selection takes keys that occur: counts of at least 1")
@@ -119,7 +116,7 @@ class TruncatedSelection:
         total = 2 * sum(weights) - weights[0]
         return {x: weights[abs(x)] / total for x in range(-k, k + 1)}
 
-    def noise(self, size: int, rng: Randomness) -> npt.NDArray[np.int64]:
+    def noise(self, size: int, rng: Randomness) -> Integers:
         """Independent draws of the truncated noise."""
         return truncated_laplace(Fraction(self.epsilon), self.threshold, size, rng)
 
@@ -200,7 +197,7 @@ class OptimalSelection:
     def _sampler(self) -> Categorical:
         return Categorical(self._table[0])
 
-    def noise(self, size: int, rng: Randomness) -> npt.NDArray[np.int64]:
+    def noise(self, size: int, rng: Randomness) -> Integers:
         """Independent draws of the noise."""
         return self.threshold - self._sampler.draw(size, rng)
 

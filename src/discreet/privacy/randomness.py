@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 import numpy.typing as npt
@@ -76,3 +78,25 @@ class Randomness:
             ranked = keys[order]
             if not (ranked[1:] == ranked[:-1]).any():
                 return order.astype(np.int64)
+
+
+_known: ContextVar[Randomness | None] = ContextVar("known", default=None)
+
+
+def public_coins(rng: Randomness) -> Randomness:
+    """Return the source for what privacy never rests on, such as a network's first weights."""
+    return _known.get() or rng
+
+
+@contextmanager
+def known_coins() -> Iterator[None]:
+    """Draw that from a seed which everybody knows, the same in every such block.
+
+    A promise that holds whatever these coins show may be audited with any of them, and an audit
+    that knows them sees answers that could otherwise hide behind them.
+    """
+    token = _known.set(Randomness.seeded(0))
+    try:
+        yield
+    finally:
+        _known.reset(token)

@@ -127,19 +127,15 @@ MOST_MULTIPLIER = 2.0**40
 """Multipliers beyond this are not tried: nothing would be left to learn from."""
 
 
-def fitted(epsilon: float, delta: float, plans: Sequence[TrainingPlan]) -> tuple[TrainingPlan, ...]:
+@lru_cache(maxsize=256)
+def fitted(
+    epsilon: float, delta: float, plans: tuple[TrainingPlan, ...]
+) -> tuple[TrainingPlan, ...]:
     """The plans with the least noise that is certified within (epsilon, delta).
 
     Their multipliers keep their proportions, rounded up to a grid: what is accounted is never
     more than what was asked for, and hardly less.
     """
-    return _fitted(epsilon, delta, tuple(plans))
-
-
-@lru_cache(maxsize=256)
-def _fitted(
-    epsilon: float, delta: float, plans: tuple[TrainingPlan, ...]
-) -> tuple[TrainingPlan, ...]:
     if not epsilon > 0:
         raise ValueError(f"needs epsilon above 0, not {epsilon}")
 
@@ -164,12 +160,6 @@ def _fitted(
         middle = math.sqrt(low * high)
         low, high = (low, middle) if fits(middle) else (middle, high)
     return scaled(high)
-
-
-def noise_multiplier(epsilon: float, delta: float, sampling_rate: Fraction, steps: int) -> float:
-    """The least multiplier on the grid for which one plan is certified within (epsilon, delta)."""
-    (plan,) = fitted(epsilon, delta, (TrainingPlan(sampling_rate, steps, 1.0),))
-    return plan.noise_multiplier
 
 
 def _rounded_up(value: float) -> float:

@@ -56,7 +56,7 @@ def note(name: str, answer: npt.ArrayLike) -> None:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Keep nothing of what is drawn inside the block: only a part of it will be said."""
+    """Keep nothing of what is drawn inside the block: only a part of it will be released."""
     token = _open.set(None)
     try:
         yield

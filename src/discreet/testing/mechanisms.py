@@ -14,11 +14,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from discreet.certificate import Certificate
 from discreet.log.errors import LogError
-from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+from discreet.log.events import EventLog
+from discreet.log.instants import DAY
+from discreet.log.neighbours import Case, make_log
+from discreet.mechanisms.audit_cases import ONE_MORE
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.parameters import ParameterError
 from discreet.privacy.steps import (
@@ -59,29 +60,18 @@ class Subject:
 
 def _log(traces: dict[str, int], labels: dict[str, str] | None = None) -> EventLog:
     """Cases with times, and a person behind every two of them."""
-    rows = []
-    number = 0
-    for trace, count in traces.items():
-        for _ in range(count):
-            for place, letter in enumerate(trace):
-                name = (labels or {}).get(letter, letter)
-                rows.append((f"c{number}", name, 3600 * (24 * number + place), f"p{number // 2}"))
-            number += 1
-    table = pl.DataFrame(rows, schema=[CASE, ACTIVITY, "second", PERSON], orient="row")
-    times = pl.from_epoch("second", time_unit="s").cast(pl.Datetime("us", "UTC")).alias(TIME)
-    return EventLog.from_table(table.with_columns(times).drop("second"), individual=PERSON)
+    names = labels or {}
+    cases = [
+        Case(
+            tuple(names.get(a, a) for a in trace), DAY * number, values={PERSON: f"p{number // 2}"}
+        )
+        for number, trace in enumerate(trace for trace in traces for _ in range(traces[trace]))
+    ]
+    return replace(make_log(cases, (PERSON,)), individual=PERSON)
 
 
 LABELS = ("a", "b", "c", "d")
 FEW = {"abcd": 30, "acbd": 16, "abd": 9, "ad": 3, "abbcd": 1}
-EMPTY = pl.DataFrame(
-    schema={
-        CASE: pl.String,
-        ACTIVITY: pl.String,
-        TIME: pl.Datetime("us", "UTC"),
-        PERSON: pl.String,
-    }
-)
 
 
 def declared(subject: Subject) -> None:
@@ -209,7 +199,7 @@ def small_logs(subject: Subject) -> None:
     """A log without cases, with one case, and with labels nobody expected: released or refused."""
     names = dict(zip("abcd", HOSTILE, strict=False))
     logs = {
-        "no case": EventLog.from_table(EMPTY, individual=PERSON),
+        "no case": _log({}),
         "one case": _log({"abc": 1}),
         "one event": _log({"a": 1}),
         "unknown activities": _log(FEW, {"a": "x", "b": "y", "c": "z", "d": "w"}),
@@ -241,6 +231,26 @@ def certified(subject: Subject) -> None:
             demand(finding.outcome != "fails", f"{finding.check}: {finding.detail}")
 
 
+def auditable(subject: Subject) -> None:
+    """It names parameters and pairs of logs to audit it with, which it takes and promises about."""
+    owner = subject.owner
+    cases = owner.audit_cases()
+    demand(cases, "there is nothing to audit it with")
+    for case in cases:
+        for pair in case.pairs or (ONE_MORE,):
+            usual = {"epsilon": 1.0, "delta": 0.01, "alphabet": pair.alphabet, **pair.public}
+            taken: dict[str, Any] = {k: v for k, v in usual.items() if k in owner.parameters()}
+            try:
+                built = owner(**taken | dict(case.parameters))
+                for log in pair.logs:
+                    built.check(log)
+            except (LogError, ParameterError) as error:
+                raise ConformanceError(f"the pair {pair.name!r} is refused: {error}") from error
+            neighbours = built.guarantee().neighbours
+            fits = not case.pairs or pair.fits(neighbours)
+            demand(fits, f"the pair {pair.name!r} says nothing about {neighbours} neighbours")
+
+
 def _shown(artefact: Any) -> Any:
     """Something that is equal where two artefacts are."""
     if isinstance(artefact, EventLog):
@@ -261,6 +271,7 @@ MECHANISM_CHECKS: dict[str, Callable[[Subject], None]] = {
         individuals,
         small_logs,
         certified,
+        auditable,
     )
 }
 """Each check by name, to be run one by one where a test runner should report each."""

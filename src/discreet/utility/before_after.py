@@ -49,6 +49,11 @@ def variant_frequencies(log: EventLog, released: EventLog) -> tuple[Integers, In
     )
 
 
+def month(seconds: float) -> str:
+    """A moment, in seconds since 1970, as month and year."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%b %Y")
+
+
 def active_cases_plot(log: EventLog, released: EventLog, *, points: int = 300) -> str:
     """Active cases over time of both logs, as SVG."""
     stamps = [microseconds(one) for one in (log, released) if one.events]
@@ -60,7 +65,7 @@ def active_cases_plot(log: EventLog, released: EventLog, *, points: int = 300) -
             ("original", "released"), (log, released), COLOURS, strict=True
         )
     ]
-    return line_plot("Active cases over time", curves, across=_date, down="active cases")
+    return line_plot("Active cases over time", curves, across=month, down="active cases")
 
 
 def variant_frequencies_plot(log: EventLog, released: EventLog) -> str:
@@ -81,7 +86,7 @@ def variant_frequencies_plot(log: EventLog, released: EventLog) -> str:
 
 
 def lengths_plot(logs: Mapping[str, Variants]) -> str:
-    """How many events cases have: the share of cases with at most so many, as SVG."""
+    """How many events cases have: the share of cases with at most that many, as SVG."""
     curves = []
     for (name, variants), colour in zip(logs.items(), COLOURS, strict=False):
         counts = np.bincount(variants.lengths, weights=variants.counts, minlength=2)
@@ -95,7 +100,7 @@ def lengths_plot(logs: Mapping[str, Variants]) -> str:
 
 
 def durations_plot(logs: Mapping[str, EventLog]) -> str:
-    """How long cases take: the share of cases that take at most so many days, as SVG."""
+    """How long cases take: the share of cases that take at most that many days, as SVG."""
     curves = []
     for (name, log), colour in zip(logs.items(), COLOURS, strict=False):
         times = microseconds(log)
@@ -118,7 +123,3 @@ def _shares(name: str, values: Floats, counts: Integers | Floats, colour: str) -
     share = 100 * np.cumsum(counts.astype(np.float64)) / max(float(counts.sum()), 1.0)
     kept = slice(0, int(np.searchsorted(share, 95)) + 1)
     return Curve(name, values[kept], share[kept], colour)
-
-
-def _date(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%b %Y")

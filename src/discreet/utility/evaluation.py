@@ -15,9 +15,9 @@ from discreet.distances.similarity import log_similarity
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.privacy.randomness import Randomness
-from discreet.utility import attributes, model, times
+from discreet.utility import attributes, model
 from discreet.utility.anomalies import Normality
-from discreet.utility.calendar import MEASURES, Timed
+from discreet.utility.calendar import LOG_MEASURES, MEASURES, Timed
 from discreet.utility.complexity import sequence_entropy
 from discreet.utility.difference import absolute_log_difference
 from discreet.utility.follows import FollowsDistance, follows_distance
@@ -305,19 +305,7 @@ class Evaluator:
         calendar = self._calendar(subject.log, reference) if subject.log.cases else []
         return calendar + [
             Figure(name, measure(self.log, subject.log), None, "low", meaning)
-            for name, measure, meaning in (
-                ("times_smape", times.times_smape, "error of the times between events"),
-                (
-                    "duration_distance",
-                    times.duration_distance,
-                    "earth mover's distance of case durations, in mean durations",
-                ),
-                (
-                    "throughput_distance",
-                    times.throughput_distance,
-                    "total variation of the cases ended per week",
-                ),
-            )
+            for name, (measure, meaning) in LOG_MEASURES.items()
         ]
 
     def _attributes(self, subject: Subject, reference: bool, notes: list[str]) -> list[Figure]:

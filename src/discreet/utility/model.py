@@ -77,7 +77,7 @@ class Model:
 
     net: Net
     pm4py_enabled: Enabled
-    source: tuple[Any, Any, Any]
+    pm4py_net: tuple[Any, Any, Any]
     """PM4Py's net with its initial and final marking."""
 
     def quality(self, variants: Variants) -> Quality:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import pairwise
 
 import numpy as np
@@ -22,20 +21,21 @@ from discreet.log.follows import Follows
 from discreet.log.instants import SECOND
 from discreet.privacy.randomness import Randomness
 from discreet.utility.attributes import alike, common_columns
+from discreet.utility.before_after import month
 from discreet.utility.calendar import Timed
 from discreet.utility.evaluation import Evaluation
 
 STEPS = 16
-"""A map shows so many of the log's most frequent steps."""
+"""How many of the log's most frequent steps a map shows."""
 
 CASES_DOTTED = 250
-"""A dotted chart shows so many cases."""
+"""How many cases a dotted chart shows."""
 
 KINDS = 7
-"""A dotted chart tells so many activities apart."""
+"""How many activities a dotted chart distinguishes."""
 
 BARS = 8
-"""Of an attribute so many values are shown."""
+"""How many values of an attribute are shown."""
 
 UNITS = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"), (365.25 * 86400, "y"))
 
@@ -183,7 +183,7 @@ def _dotted(pair: tuple[Timed, Timed]) -> list[str]:
     frequent = np.argsort(-np.bincount(log.codes, minlength=len(log.activities)), kind="stable")
     kinds = [log.activities[i] for i in frequent[:KINDS].tolist()]
     named = [*kinds, translate("others")] if len(log.activities) > KINDS else kinds
-    marks = evenly(first / SECOND, last / SECOND, 5, _month)
+    marks = evenly(first / SECOND, last / SECOND, 5, month)
     return [
         dotted_chart(name, _dots(one, kinds, first, max(1, last - first)), named, marks)
         for name, one in zip(both(), pair, strict=True)
@@ -246,7 +246,3 @@ def spelled(seconds: float) -> str:
     return (
         f"{seconds / size:.2g} {unit}" if seconds / size < 100 else f"{seconds / size:.0f} {unit}"
     )
-
-
-def _month(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%b %Y")

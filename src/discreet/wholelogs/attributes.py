@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from discreet.arrays import Booleans, Integers
+from discreet.arrays import Booleans, Floats, Integers
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.privacy.randomness import Randomness
@@ -66,6 +66,10 @@ class Observed:
     def present(self) -> Booleans:
         """Which events have a value."""
         return self.codes >= 0
+
+    def numbers(self) -> Floats:
+        """The values as numbers."""
+        return self.values.to_numpy().astype(np.float64)
 
     def of_cases(self, offsets: Integers) -> Integers:
         """The first value of each case, −1 if it has none."""

@@ -11,7 +11,6 @@ from discreet.arrays import Floats, Integers
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.instants import DAY, MONDAY
-from discreet.mechanisms.amun.sampling import choose_by_row, fractions
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
 from discreet.wholelogs.clock import FIRST, Clock, within
@@ -19,6 +18,7 @@ from discreet.wholelogs.courses import Courses, Released, days_between, later_ev
 from discreet.wholelogs.drawing import MILLISECOND, Slots
 from discreet.wholelogs.grids import FIRST_DAY, day_bounds, short_bounds, wait_cells, wait_grid
 from discreet.wholelogs.learning import WAIT_MANNER, Times
+from discreet.wholelogs.sampling import choose_by_row, fractions
 from discreet.wholelogs.spending import OVERLAPS, WORK
 from discreet.wholelogs.tables import Hits, learn, noisy_sum
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks import prefix_growth, prefix_tree
 from discreet.mechanisms.blocks.prefix_growth import (
-    Plain,
+    Semantics,
     grow_by_levels,
     grow_privtree,
     privtree_noise,
@@ -102,10 +102,10 @@ def test_huge_budgets_give_back_the_log(log: Log, form: str, depth: int) -> None
     rng = Randomness.system()
     variants = Variants.from_counts(log)
     if form == "levels":
-        tree = grow_by_levels(variants, depth, CountNoise.laplace(depth, 5000), Plain(), rng)
+        tree = grow_by_levels(variants, depth, CountNoise.laplace(depth, 5000), Semantics(), rng)
     else:
         splits, leaves = Laplace("splits", 5000 * 2 / 3), Laplace("leaves", 5000 / 3)
-        tree = grow_privtree(variants, depth, splits, leaves, Plain(), rng)
+        tree = grow_privtree(variants, depth, splits, leaves, Semantics(), rng)
     expected: Counter[tuple[str, ...]] = Counter()
     for sequence, count in log.items():
         expected[sequence[:depth]] += count
@@ -126,10 +126,10 @@ def test_growth_stays_within_its_public_bound(form: str, monkeypatch: pytest.Mon
     variants = Variants.from_counts({tuple("abcdefgh"): 10, tuple("hgfedcba"): 3})
     if form == "levels":
         noise = CountNoise.laplace(12, 0.01)
-        tree = grow_by_levels(variants, 12, noise, Plain(min_count=1), rng)
+        tree = grow_by_levels(variants, 12, noise, Semantics(min_count=1), rng)
     else:
         splits, leaves = Laplace("splits", 0.01 * 2 / 3), Laplace("leaves", 0.01 / 3)
-        tree = grow_privtree(variants, 12, splits, leaves, Plain(min_count=1), rng)
+        tree = grow_privtree(variants, 12, splits, leaves, Semantics(min_count=1), rng)
     assert tree.depth == 12
     widths = [int((level.symbol != tree.end).sum()) for level in tree.levels]
     assert max(widths[:-1]) * tree.symbols <= 300 * (1 if form == "levels" else tree.symbols)

@@ -16,8 +16,7 @@ from discreet.log.assemble import assemble
 from discreet.log.engines.limits import in_words
 from discreet.log.engines.protocol import Courses, Engine
 from discreet.log.errors import LogError, option
-from discreet.log.events import CASE, TIME, EventLog
-from discreet.log.reads import Reads
+from discreet.log.events import CASE, TIME, EventLog, Reads
 from discreet.log.shaping import Shaped
 from discreet.log.variants import Variants
 

@@ -105,17 +105,8 @@ def projected(log: Variants, labels: tuple[str, ...]) -> Variants:
     holds for the log itself. Nothing tells afterwards whether something was dropped. Codes of the
     result index `labels`.
     """
-    place = {label: code for code, label in enumerate(labels)}
-    recode = np.array([place.get(label, -1) for label in log.activities], dtype=np.int64)
-    codes = recode[log.codes] if len(log.codes) else np.zeros(0, dtype=np.int64)
-    kept = codes >= 0
-    lengths = np.diff(np.concatenate([[0], np.cumsum(kept)])[log.offsets])
-    filled = np.flatnonzero(lengths)
-    offsets = np.concatenate([[0], np.cumsum(lengths[filled])]).astype(np.int64)
-    distinct, variant_of = Variants.of_cases(labels, codes[kept].astype(np.int32), offsets)
-    counts = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(counts, variant_of, log.counts[filled])
-    return Variants(labels, distinct.codes, distinct.offsets, counts)
+    seen = log.through(labels)
+    return seen.take(np.flatnonzero(seen.lengths)).merged()
 
 
 def outside_advice(log: Variants, alphabet: Alphabet) -> list[str]:

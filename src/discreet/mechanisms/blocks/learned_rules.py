@@ -62,5 +62,4 @@ def first_distinct(variants: Variants, most: int) -> Variants:
         owner = np.repeat(np.arange(len(part)), variants.lengths[part])
         span = slice(variants.offsets[part[0]], variants.offsets[part[-1] + 1])
         keep[span] = rank[owner, variants.codes[span]] < most
-    offsets = np.concatenate([[0], np.cumsum(keep)])[variants.offsets].astype(np.int64)
-    return Variants(variants.activities, variants.codes[keep], offsets, variants.counts)
+    return variants.keeping(keep)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.mechanisms.blocks.prefix_growth import DROPPED, HARMFUL, HARMLESS
+from discreet.mechanisms.blocks.prefix_growth import DROPPED, HARMFUL, HARMLESS, Semantics
 from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
 from discreet.mechanisms.blocks.rules import Rules, Violations
 from discreet.privacy.count_noise import CountNoise
@@ -18,7 +18,7 @@ from discreet.privacy.randomness import Randomness
 Pruning = Literal["both", "harmful", "none"]
 
 
-class Nudge:
+class Nudge(Semantics):
     """Rules applied to a growing tree: harmless candidates stay, of the harmful ones a few.
 
     How many harmful ones stay is drawn by the exponential mechanism with the amount of harm as
@@ -29,11 +29,12 @@ class Nudge:
         self,
         rules: Rules,
         epsilon: float,
-        most_harm: int = 1,
-        pruning: Pruning = "both",
-        min_count: int | None = None,
-        min_count_harmful: int | None = None,
+        most_harm: int,
+        pruning: Pruning,
+        min_count: int | None,
+        min_count_harmful: int | None,
     ) -> None:
+        super().__init__(min_count)
         self._violations = Violations(rules)
         self._rate = Fraction(epsilon) / (2 * most_harm)
         self._most_harm = most_harm

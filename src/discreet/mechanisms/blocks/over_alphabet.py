@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.log.events import EventLog
-from discreet.log.reads import Reads
+from discreet.log.events import EventLog, Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity, Mechanism
 from discreet.mechanisms.blocks.alphabet import (

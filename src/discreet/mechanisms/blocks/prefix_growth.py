@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
@@ -22,43 +21,29 @@ FIRM_FACTOR = 1.5
 HARMLESS, HARMFUL, DROPPED = 0, 1, 2
 
 
-class Semantics(Protocol):
-    """What is known of candidates without reading the log."""
-
-    def verdicts(self, tree: NoisyPrefixTree, rng: Randomness) -> Integers:
-        """HARMLESS, HARMFUL or DROPPED for each candidate of the next level."""
-
-    def follow(self, parent: Integers, symbol: Integers) -> None:
-        """These open prefixes were kept: number of the prefix before, symbol appended."""
-
-    def threshold(self, noise: CountNoise, verdict: int, candidates: int) -> int:
-        """The least noisy count of a candidate that is kept."""
-
-
-class Plain:
-    """No knowledge: all candidates alike, kept from one threshold on."""
+class Semantics:
+    """What is known of candidates without reading the log; here nothing, so all are alike."""
 
     def __init__(self, min_count: int | None = None) -> None:
         self.min_count = min_count
 
     def verdicts(self, tree: NoisyPrefixTree, rng: Randomness) -> Integers:
-        """All harmless."""
+        """HARMLESS, HARMFUL or DROPPED for each candidate of the next level."""
         return np.full(len(tree.open) * tree.symbols, HARMLESS)
 
     def follow(self, parent: Integers, symbol: Integers) -> None:
-        """Nothing to remember."""
+        """These open prefixes were kept: number of the prefix before, symbol appended."""
 
     def threshold(self, noise: CountNoise, verdict: int, candidates: int) -> int:
-        """What was set by hand, or else what lets about one invented prefix pass a level."""
+        """The least noisy count of a candidate that is kept.
+
+        What was set by hand, or else what lets about one invented prefix pass a level.
+        """
         return noise.threshold(candidates) if self.min_count is None else self.min_count
 
 
 def grow_by_levels(
-    variants: Variants,
-    max_length: int,
-    noise: CountNoise,
-    semantics: Semantics,
-    rng: Randomness,
+    variants: Variants, max_length: int, noise: CountNoise, semantics: Semantics, rng: Randomness
 ) -> NoisyPrefixTree:
     """Noise on every candidate of every level, which then is kept or not by its noisy count.
 

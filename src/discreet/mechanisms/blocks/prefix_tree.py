@@ -117,10 +117,8 @@ class NoisyPrefixTree:
             return Variants.empty()
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
         flat = np.concatenate(codes).astype(np.int32)
-        distinct, variant_of = Variants.of_cases(self.activities, flat, offsets)
-        total = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(total, variant_of, np.concatenate(counts))
-        return distinct.take(np.arange(len(distinct)), total).trimmed()
+        found = Variants(self.activities, flat, offsets, np.concatenate(counts))
+        return found.merged().trimmed()
 
     def settled(self, max_length: int) -> list[Integers]:
         """Consistent whole counts of the tree's leaves, from the noisy counts alone.

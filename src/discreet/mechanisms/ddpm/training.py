@@ -25,7 +25,7 @@ from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, network, odds
 from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
 from discreet.mechanisms.generative.base import Session, State, joined, under
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
-from discreet.privacy.randomness import Randomness
+from discreet.privacy.randomness import Randomness, public_coins
 
 CLIP = 1.0
 MOST_DRAWS, MOST_ROWS = 16, 4096
@@ -140,7 +140,7 @@ def column_factors(
 ) -> tuple[dict[str, Factors], Tensor]:
     """What one case of each column would do to the weights, and its loss."""
     columns, draws = rows.shape
-    first = rng.integers(STEPS, columns)[:, None]
+    first = public_coins(rng).integers(STEPS, columns)[:, None]
     spread = np.arange(draws) * STEPS // draws
     times = torch.from_numpy((first + spread) % STEPS)
     noise = normals((columns, draws, columns), rng)

@@ -17,9 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.arrays import Booleans
+from discreet.arrays import Booleans, Floats, Integers
 from discreet.models.cuts import exclusive_cut, loop_cut, parallel_cut, sequence_cut
 from discreet.models.tree import TAU, Operator, Tree, activity, exclusive, loop, optional
 
@@ -37,7 +36,7 @@ class Build:
     labels: tuple[str, ...]
     chosen: Booleans
     """Which pairs were selected: START is the last row, END the last column."""
-    counts: npt.NDArray[np.float64]
+    counts: Floats
     margin: float
     """What counts as considerable: √8 times the scale of the noise."""
     ends: Ends
@@ -153,5 +152,5 @@ class Build:
         return leaf
 
 
-def _global(parts: list[list[int]], inside: npt.NDArray[np.int64]) -> list[list[int]]:
+def _global(parts: list[list[int]], inside: Integers) -> list[list[int]]:
     return [[int(i) for i in inside[part]] for part in parts]

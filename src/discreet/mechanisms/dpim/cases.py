@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 from discreet.models.prefixes import PrefixTree
@@ -25,8 +25,6 @@ GRID = 10_000
 MOST_REMEMBERED_SCORES = 20_000
 """Scores of trees that are kept at most."""
 
-Counts = npt.NDArray[np.int64]
-
 
 class Cases:
     """The cases of a log seen through a public alphabet; other events are passed over.
@@ -35,13 +33,8 @@ class Cases:
     """
 
     def __init__(self, variants: Variants, labels: tuple[str, ...]) -> None:
-        place = {label: code for code, label in enumerate(labels)}
-        recode = np.array([place.get(label, -1) for label in variants.activities], dtype=np.int64)
-        codes = recode[variants.codes] if len(variants.codes) else np.zeros(0, dtype=np.int64)
-        known = codes >= 0
-        offsets = np.concatenate([[0], np.cumsum(known)])[variants.offsets].astype(np.int64)
         self.labels = labels
-        self.variants = Variants(labels, codes[known].astype(np.int32), offsets, variants.counts)
+        self.variants = variants.through(labels)
         self._scores: dict[tuple[Tree, object], int] = {}
 
     @property
@@ -55,21 +48,21 @@ class Cases:
         return PrefixTree(self.variants)
 
     @cached_property
-    def _pairs(self) -> tuple[Counts, Counts]:
+    def _pairs(self) -> tuple[Integers, Integers]:
         """The distinct directly-follows pairs of each variant: variant and cell."""
         source, target, owner = pairs(self.variants)
         cells = (len(self.labels) + 1) ** 2
         keys = np.unique(owner * cells + source * (len(self.labels) + 1) + target)
         return keys // cells, keys % cells
 
-    def pair_counts(self) -> Counts:
+    def pair_counts(self) -> Integers:
         """In how many cases each pair occurs, once or more: a matrix, START last row, END column.
 
         A case changes each cell by at most one, and as many cells as it has distinct pairs.
         """
         return self._summed(np.ones(len(self.variants), dtype=np.int64))
 
-    def bounded_pair_counts(self, max_pairs: int, norm: int) -> Counts:
+    def bounded_pair_counts(self, max_pairs: int, norm: int) -> Integers:
         """The same in units of 1/GRID, a case with more than `max_pairs` pairs counting less.
 
         A case with k pairs gives each of them min(1, max_pairs/k)^(1/norm), rounded down. Its
@@ -85,14 +78,14 @@ class Cases:
             )
         return self._summed(weights)
 
-    def _summed(self, weights: Counts) -> Counts:
+    def _summed(self, weights: Integers) -> Integers:
         owner, cell = self._pairs
         size = len(self.labels) + 1
         result = np.zeros(size * size, dtype=np.int64)
         np.add.at(result, cell, self.variants.counts[owner] * weights[owner])
         return result.reshape(size, size)
 
-    def first_and_last(self, members: set[int]) -> tuple[Counts, Counts]:
+    def first_and_last(self, members: set[int]) -> tuple[Integers, Integers]:
         """How often each activity is the first, and the last, of the given ones in a case.
 
         A case adds one to one cell of each, or nothing.
@@ -159,6 +152,6 @@ class Cases:
         return int(self._floored(score) @ self.variants.counts)
 
     @staticmethod
-    def _floored(values: npt.NDArray[np.float64]) -> Counts:
+    def _floored(values: Floats) -> Integers:
         floored = np.floor(np.clip(values, 0, 1) * GRID)
         return np.asarray(floored, dtype=np.int64)

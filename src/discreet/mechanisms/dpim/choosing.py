@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.log.follows import Follows
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.models.discovery import Miner, without_rare
@@ -90,9 +90,7 @@ def pair_noise(steps: Step, max_pairs: int) -> CountNoise:
     return noise_of(steps.named(PAIRS), 2 * max_pairs).finer(GRID)
 
 
-def candidates(
-    labels: tuple[str, ...], noisy: npt.NDArray[np.float64], deviation: float
-) -> list[Tree]:
+def candidates(labels: tuple[str, ...], noisy: Floats, deviation: float) -> list[Tree]:
     """Trees made of one noisy graph, in a fixed order, and the one that allows everything.
 
     What is left out is left out because noise may have made it. Where noise is so small that the

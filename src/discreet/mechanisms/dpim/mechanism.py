@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from discreet.log.events import EventLog
-from discreet.log.neighbours import Case, Pair, traces
-from discreet.log.reads import Reads
+from discreet.log.events import EventLog, Reads
+from discreet.log.neighbours import Pair
 from discreet.mechanisms.audit_cases import (
     SWAP_ENDLESS_CASE,
     SWAP_FAR_AHEAD,
@@ -42,27 +41,21 @@ PAPER = (
 )
 
 
-TIED_TREES = Pair(
+TIED_TREES = Pair.told(
     "swap: tied trees",
     "a case that repeats a loop more often, but has the same pairs, decides between two trees",
-    traces("ab", 20, "abab", 7, "ab" * 15, 12),
-    Case(tuple("ab" * 15)),
-    removed=Case(tuple("abab")),
+    f"20 ab, 7 abab, 12 {'ab' * 15} + {'ab' * 15} - abab",
 )
-CONCURRENT = Pair(
+CONCURRENT = Pair.told(
     "swap: concurrent activities",
     "two activities in either order, so that a cut reads who begins and ends within it",
-    traces("abcd", 4000, "acbd", 4000),
-    Case(tuple("acbdabcd")),
-    removed=Case(tuple("abcdacbd")),
+    "4000 abcd, 4000 acbd + acbdabcd - abcdacbd",
     public={"fewest_pairs": 8, "most_pairs": 8},
 )
-MORE_LOOPS = Pair(
+MORE_LOOPS = Pair.told(
     "swap: more loops",
     "a case that repeats a loop more often, but has the same pairs, fits the tree less",
-    traces("ab", 4000),
-    Case(tuple("ab" * 15)),
-    removed=Case(tuple("abab")),
+    f"4000 ab + {'ab' * 15} - abab",
     public={"fewest_pairs": 3, "most_pairs": 3},
 )
 

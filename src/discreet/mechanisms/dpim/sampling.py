@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.arrays import Booleans
+from discreet.arrays import Booleans, Integers
 from discreet.mechanisms.dpim.building import Build
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.models.tree import Tree
@@ -75,7 +74,7 @@ class Sampler:
             done += 1
         return None, fitness
 
-    def tree(self, cases: Cases, counts: npt.NDArray[np.int64], rng: Randomness) -> Tree:
+    def tree(self, cases: Cases, counts: Integers, rng: Randomness) -> Tree:
         """One round up to the tree: n, the pairs, their counts, and the building."""
         lowest, highest = self.pairs
         n = lowest + rng.below(highest - lowest + 1)
@@ -132,9 +131,7 @@ class EndReader:
         return result[0], result[1]
 
 
-def noisy_max_repeatedly(
-    counts: npt.NDArray[np.int64], n: int, noise: CountNoise, rng: Randomness
-) -> npt.NDArray[np.int64]:
+def noisy_max_repeatedly(counts: Integers, n: int, noise: CountNoise, rng: Randomness) -> Integers:
     """Report Noisy Max n times without replacement, fresh Laplace noise each time, as printed."""
     drawn = noise.draw(n * counts.size, rng).reshape(n, counts.size)
     left = np.ones(counts.size, dtype=bool)

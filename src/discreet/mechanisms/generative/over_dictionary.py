@@ -12,16 +12,12 @@ import numpy as np
 from discreet.arrays import Integers
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.neighbours import Case, Pair, traces
+from discreet.log.neighbours import Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import FREQUENT, NO_CASE, UNIQUE_VARIANT, AuditCase
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.generative.base import Generative, Session, State, Watch
-from discreet.mechanisms.generative.dictionary import (
-    MOST_COLUMNS,
-    Dictionary,
-    dictionary_parameter,
-)
+from discreet.mechanisms.generative.dictionary import MOST_COLUMNS, Dictionary, dictionary_parameter
 from discreet.mechanisms.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, Selection
@@ -34,11 +30,10 @@ PAPER = (
     "Private Event Logs Using Generative Models. arXiv:2504.06418"
 )
 
-RARE_COLUMN = Pair(
+RARE_COLUMN = Pair.told(
     "rare column",
     "the only case of no known column, among frequent variants",
-    traces("ab", 200, "ac", 100),
-    Case(tuple("dddd")),
+    "200 ab, 100 ac + dddd",
 )
 
 DICTIONARY_SHARE, DICTIONARY_DELTA = 0.8, 0.5
@@ -92,7 +87,7 @@ class OverDictionary(Generative):
     def _validate(self) -> None:
         super()._validate()
         if self.dictionary is not None and self.fidelity == "published":
-            raise ParameterError("published takes its columns from the log; leave dictionary")
+            raise ParameterError("published takes its columns from the log; leave out dictionary")
 
     @classmethod
     def _strict_audit_cases(cls) -> tuple[AuditCase, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.log.reads import Reads
+from discreet.log.events import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
     EMPTIED_HEAD,
@@ -72,7 +72,7 @@ class HeadTail(Mechanism[Variants]):
     adaptively, gives (ε, δ).
 
     Without a head every case is hidden, and the tail below gets (ε₂, δ₂) = (ε − ε₀, δ). With a
-    head, ε₂ is .6 or .85 of ε − ε₀, whichever the probe suggests, and δ₂ = .2δ.
+    head, ε₂ is .75 or .85 of ε − ε₀, whichever the probe suggests, and δ₂ = .2δ.
     `ReservedSelection` proves that a selection at (ε − ε₀, .8δ) followed by any (ε₂, δ₂)-DP
     reading of the hidden cases, chosen after the head was seen, is (ε − ε₀, δ)-DP, because a case
     pays for being shown or for being hidden.
@@ -208,4 +208,4 @@ class HeadTail(Mechanism[Variants]):
         if pure:
             return about, NO_HEAD
         model = self.step(f"{NO_HEAD}: what follows", Gaussian)
-        return about, way(frequent, rare, noise, float(model.rho))
+        return about, way(frequent, rare, noise, float(model.rho), self.alphabet is not None)

@@ -15,6 +15,9 @@ WELL_LEARNED = 4.0
 """A model is learned well if the cases stand out so much from the noise of its weights; if they
 stand out less, a head is looked for even if it covers less, in proportion."""
 
+PUBLIC_NAMES = 0.3
+"""How well a model is learned, out of 1, where the activities are public, however few the cases."""
+
 WORTH_LEARNING = 5.0
 """A model of the hidden cases is learned beside a head that covers all if they stand out so much;
 beside one that covers less, in proportion."""
@@ -38,16 +41,18 @@ def expected_coverage(frequent: int, rare: int, noise: CountNoise) -> float:
     return float(GRID @ likely / likely.sum())
 
 
-def way(frequent: int, rare: int, noise: CountNoise, rho: float) -> str:
+def way(frequent: int, rare: int, noise: CountNoise, rho: float, public: bool) -> str:
     """Which way to go after the probe, ρ being what a model may cost.
 
     No head where it would cover little and a model says more; else a head, with a larger reserve
-    where a model of what it hides will be worth learning.
+    where a model of what it hides will be worth learning. `public` says whether the activities
+    are: then even a poor model has names for what happens, which else only a head would give.
     """
     covered = expected_coverage(frequent, rare, noise)
     cases = frequent + rare
     clear = standing_out(TYPICAL_LABELS, cases, rho)
-    if covered < LEAST_COVERED * min(1.0, clear / WELL_LEARNED):
+    learned = max(clear / WELL_LEARNED, PUBLIC_NAMES if public else 0.0)
+    if covered < LEAST_COVERED * min(1.0, learned):
         return NO_HEAD
     hidden = standing_out(TYPICAL_LABELS, (1 - covered) * cases, rho)
     return MANY_HIDDEN if worth_learning(hidden, covered) else FEW_HIDDEN

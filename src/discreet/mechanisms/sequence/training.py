@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import torch
@@ -70,15 +71,15 @@ def trained(seen: Variants, spending: SampledGaussian, session: Session) -> Stat
     weights = fresh_weights(sizes, rng, torch.float64)
     for name in ("direct", "correction"):
         weights[name].zero_()
+    rate = LEARNING_RATE * min(1.0, math.sqrt(FULL_RATE_STEPS / plan.steps))
     steps = PrivateSteps(
         weights,
         spending,
         clip=clip_for(plan, facts["trained_on"]),
         expected_cases=float(plan.sampling_rate) * facts["trained_on"],
-        optimiser=lambda tensors: torch.optim.Adam(tensors, lr=LEARNING_RATE),
+        optimiser=partial(torch.optim.Adam, lr=rate),
         rng=rng,
     )
-    steps.set_rate(LEARNING_RATE * min(1.0, math.sqrt(FULL_RATE_STEPS / plan.steps)))
     average = {name: weight.clone() for name, weight in weights.items()}
     if saved is not None:
         steps.restore(saved.tensors)

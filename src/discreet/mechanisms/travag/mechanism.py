@@ -11,12 +11,7 @@ from discreet.mechanisms.generative.base import Session, State, check_layers, jo
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.parameters import between, parameter
-from discreet.mechanisms.travag.sizes import (
-    DECODER,
-    DISCRIMINATOR,
-    decoder_sizes,
-    generator_sizes,
-)
+from discreet.mechanisms.travag.sizes import DECODER, DISCRIMINATOR, decoder_sizes, generator_sizes
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan

@@ -14,24 +14,8 @@ from discreet.arrays import Integers
 from discreet.dpsgd.sgd import PrivateSteps, Recorder, Steps, fresh_weights, normals, plain
 from discreet.mechanisms.generative.base import Session, State, joined
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
-from discreet.mechanisms.travag.networks import (
-    decode,
-    discriminate,
-    encode,
-    generate,
-    kept,
-    model_of,
-    resume,
-)
-from discreet.mechanisms.travag.sizes import (
-    DECODER,
-    DISCRIMINATOR,
-    LATENT,
-    decoder_sizes,
-    discriminator_sizes,
-    encoder_sizes,
-    generator_sizes,
-)
+from discreet.mechanisms.travag import networks, sizes
+from discreet.mechanisms.travag.sizes import DECODER, DISCRIMINATOR, LATENT
 from discreet.privacy.randomness import Randomness
 
 RATE = 0.005
@@ -54,12 +38,15 @@ class Training:
         self.expected = size * float(self.plans[DECODER].sampling_rate)
         adam = partial(torch.optim.Adam, lr=RATE)
         rmsprop = partial(torch.optim.RMSprop, lr=RATE, alpha=0.99)
-        self.encoder = Steps(fresh_weights(encoder_sizes(columns), rng), adam)
-        self.generator = Steps(fresh_weights(generator_sizes(), rng), rmsprop)
+        self.encoder = Steps(fresh_weights(sizes.encoder_sizes(columns), rng), adam)
+        self.generator = Steps(fresh_weights(sizes.generator_sizes(), rng), rmsprop)
         private = partial(PrivateSteps, expected_cases=self.expected, rng=rng)
-        weights, step = fresh_weights(decoder_sizes(columns), rng), mechanism.noisy_step(DECODER)
+        weights, step = (
+            fresh_weights(sizes.decoder_sizes(columns), rng),
+            mechanism.noisy_step(DECODER),
+        )
         self.decoder = private(weights, step, clip=DECODER_CLIP, optimiser=adam)
-        weights = fresh_weights(discriminator_sizes(columns), rng)
+        weights = fresh_weights(sizes.discriminator_sizes(columns), rng)
         step = mechanism.noisy_step(DISCRIMINATOR)
         self.discriminator = private(weights, step, clip=DISCRIMINATOR_CLIP, optimiser=rmsprop)
 
@@ -81,7 +68,7 @@ class Training:
             return math.nan
         leaves = self.encoder.leaves()
         run = Recorder(self.decoder.weights)
-        odds = decode(run, encode(partial(plain, leaves), cases))
+        odds = networks.decode(run, networks.encode(partial(plain, leaves), cases))
         each = torch.nn.functional.binary_cross_entropy_with_logits(odds, cases, reduction="none")
         loss = each.mean(1).sum()
         mean = torch.autograd.grad(loss / len(cases), list(leaves.values()), retain_graph=True)
@@ -98,7 +85,7 @@ class Training:
         with torch.no_grad():
             fakes = self._fakes(partial(plain, self.generator.weights), len(cases))
         run = Recorder(self.discriminator.weights)
-        scores = discriminate(run, torch.stack([cases, fakes], dim=1))
+        scores = networks.discriminate(run, torch.stack([cases, fakes], dim=1))
         loss = (scores[:, 1] - scores[:, 0]).sum()
         self.discriminator.step(run.factors(loss))
         for weight in self.discriminator.weights.values():
@@ -117,13 +104,13 @@ class Training:
         """One step of the generator."""
         leaves = self.generator.leaves()
         fakes = self._fakes(partial(plain, leaves), max(1, round(self.expected)))
-        scores = discriminate(partial(plain, self.discriminator.weights), fakes)
+        scores = networks.discriminate(partial(plain, self.discriminator.weights), fakes)
         found = torch.autograd.grad(-scores.mean(), list(leaves.values()))
         self.generator.apply(dict(zip(leaves, found, strict=True)))
 
     def _fakes(self, generator: partial[Tensor], cases: int) -> Tensor:
-        latent = generate(generator, normals((cases, LATENT), self.rng))
-        return torch.sigmoid(decode(partial(plain, self.decoder.weights), latent))
+        latent = networks.generate(generator, normals((cases, LATENT), self.rng))
+        return torch.sigmoid(networks.decode(partial(plain, self.decoder.weights), latent))
 
     def _sample(self, steps: PrivateSteps) -> Tensor:
         chosen = self.column_of[steps.sample(len(self.column_of))]
@@ -138,10 +125,10 @@ def trained(
     """Take all planned steps of both phases, resuming from what was saved."""
     run = Training(mechanism, counts, session.facts["trained_on"], session.rng)
     if session.saved is not None:
-        resume(run.networks, session.saved)
-    save = partial(kept, run.networks, session.facts)
+        networks.resume(run.networks, session.saved)
+    save = partial(networks.kept, run.networks, session.facts)
     compressed = (run.compress() for _ in run.decoder.remaining())
     session.follow(DECODER, run.decoder, compressed, save)
     session.follow(DISCRIMINATOR, run.discriminator, run.compete(discriminator_steps), save)
-    networks = {"generator": run.generator.weights, DECODER: run.decoder.weights}
-    return model_of(joined(networks), session.facts)
+    parts = {"generator": run.generator.weights, DECODER: run.decoder.weights}
+    return networks.model_of(joined(parts), session.facts)

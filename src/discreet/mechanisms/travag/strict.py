@@ -22,23 +22,8 @@ from discreet.dpsgd.sgd import (
 )
 from discreet.mechanisms.generative.base import Session, State, joined, under
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
-from discreet.mechanisms.travag.networks import (
-    decode,
-    discriminate,
-    encode,
-    generate,
-    kept,
-    model_of,
-    resume,
-)
-from discreet.mechanisms.travag.sizes import (
-    DISCRIMINATOR,
-    LATENT,
-    decoder_sizes,
-    discriminator_sizes,
-    encoder_sizes,
-    generator_sizes,
-)
+from discreet.mechanisms.travag import networks, sizes
+from discreet.mechanisms.travag.sizes import DISCRIMINATOR, LATENT
 from discreet.privacy.randomness import Randomness
 
 CLIP = 1.0
@@ -66,11 +51,11 @@ def trained(mechanism: OverDictionary, counts: Integers, session: Session) -> St
     if session.saved is None:
         run.begin(torch.tensor(facts["start"], dtype=torch.float64))
     else:
-        resume(run.networks, session.saved)
-    save = partial(kept, run.networks, facts)
+        networks.resume(run.networks, session.saved)
+    save = partial(networks.kept, run.networks, facts)
     losses = (run.step() for _ in run.discriminator.remaining())
     session.follow(DISCRIMINATOR, run.discriminator, losses, save)
-    return model_of(run.average, facts)
+    return networks.model_of(run.average, facts)
 
 
 class Game:
@@ -87,15 +72,15 @@ class Game:
         known = mechanism.dictionary is None
         drift, self.speed = (DRIFT, RATE) if known else (PUBLIC_DRIFT, PUBLIC_RATE)
         rate = calm_rate(plan, CLIP, expected, drift, MOST_TOTAL_RATE)
-        sizes = {"generator": generator_sizes(), "decoder": decoder_sizes(len(counts))}
+        layers = {"generator": sizes.generator_sizes(), "decoder": sizes.decoder_sizes(len(counts))}
         self.generator = Steps(
-            fresh_weights(joined(sizes), rng), partial(torch.optim.SGD, lr=self.speed)
+            fresh_weights(joined(layers), rng), partial(torch.optim.SGD, lr=self.speed)
         )
         self.averaged = Steps(
             {name: weight.clone() for name, weight in self.generator.weights.items()},
             partial(torch.optim.SGD, lr=0.0),
         )
-        weights = fresh_weights(discriminator_sizes(len(counts)), rng)
+        weights = fresh_weights(sizes.discriminator_sizes(len(counts)), rng)
         weights["first"] *= len(counts) ** 0.5  # of a unit vector's entries only one counts
         weights["last"].zero_()
         self.discriminator = PrivateSteps(
@@ -124,13 +109,15 @@ class Game:
     def begin(self, start: Tensor) -> None:
         """Learn to compress the columns, then meet the frequencies that are known; no data."""
         columns = self.columns
-        encoder = fresh_weights(encoder_sizes(len(columns)), self.rng)
+        encoder = fresh_weights(sizes.encoder_sizes(len(columns)), self.rng)
         decoder = under("decoder", self.generator.weights)
         both = [weight.requires_grad_() for weight in (*encoder.values(), *decoder.values())]
         adam = torch.optim.Adam(both, lr=0.005)
         for _ in range(COMPRESSING_STEPS):
             adam.zero_grad()
-            odds = decode(partial(plain, decoder), encode(partial(plain, encoder), columns))
+            odds = networks.decode(
+                partial(plain, decoder), networks.encode(partial(plain, encoder), columns)
+            )
             torch.autograd.backward(
                 torch.nn.functional.cross_entropy(odds, torch.arange(len(columns)))
             )
@@ -162,14 +149,19 @@ class Game:
     def chances(self, weights: Weights) -> Tensor:
         """How often each column is generated."""
         noise = normals((GENERATED_CASES, LATENT), self.rng)
-        latent = generate(partial(plain, under("generator", weights)), noise)
-        return decode(partial(plain, under("decoder", weights)), latent).double().softmax(1).mean(0)
+        latent = networks.generate(partial(plain, under("generator", weights)), noise)
+        return (
+            networks.decode(partial(plain, under("decoder", weights)), latent)
+            .double()
+            .softmax(1)
+            .mean(0)
+        )
 
     def step(self) -> float:
         """One step of each; returns how far the discriminator tells real from generated, raw."""
         sampled = self.discriminator.sample_counts(self.counts)
         run = Recorder(self.discriminator.weights)
-        scores = discriminate(run, self.columns)
+        scores = networks.discriminate(run, self.columns)
         real = run.factors(-scores.sum())
         with torch.no_grad():
             chances = self.chances(self.generator.weights)
@@ -179,7 +171,7 @@ class Game:
         last = self.discriminator.weights["last"]
         last.clamp_(-WEIGHT_BOUND, WEIGHT_BOUND)
         with torch.no_grad():
-            fresh = discriminate(partial(plain, self.discriminator.weights), self.columns)
+            fresh = networks.discriminate(partial(plain, self.discriminator.weights), self.columns)
         last *= 1 - FORGOTTEN_SHARE
         self.imitate(fresh)
         self.discriminator.average_later(self.generator.weights, self.average)

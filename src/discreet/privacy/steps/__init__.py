@@ -10,53 +10,28 @@ sensitivities are computed for; rules of composition are the same for both. Sums
 rounded up once.
 """
 
-from discreet.privacy.steps.base import Found, SpendingError, Step
-from discreet.privacy.steps.composition import (
-    Composed,
-    Concentrated,
-    Group,
-    OneOf,
-    RandomStopping,
-    Renyi,
-    Reserved,
-    Sequential,
-)
-from discreet.privacy.steps.counts import gaussian, laplace_or_gaussian, least_noise, noise_of
-from discreet.privacy.steps.leaves import (
-    Choosing,
-    Delegated,
-    Gaussian,
-    Laplace,
-    Proved,
-    SampledGaussian,
-    Selecting,
-)
-from discreet.privacy.steps.promise import Statement, as_asked, promised
-
-__all__ = [
-    "Choosing",
-    "Composed",
-    "Concentrated",
-    "Delegated",
-    "Found",
-    "Gaussian",
-    "Group",
-    "Laplace",
-    "OneOf",
-    "Proved",
-    "RandomStopping",
-    "Renyi",
-    "Reserved",
-    "SampledGaussian",
-    "Selecting",
-    "Sequential",
-    "SpendingError",
-    "Statement",
-    "Step",
-    "as_asked",
-    "gaussian",
-    "laplace_or_gaussian",
-    "least_noise",
-    "noise_of",
-    "promised",
-]
+from discreet.privacy.steps.base import Found as Found
+from discreet.privacy.steps.base import SpendingError as SpendingError
+from discreet.privacy.steps.base import Step as Step
+from discreet.privacy.steps.composition import Composed as Composed
+from discreet.privacy.steps.composition import Concentrated as Concentrated
+from discreet.privacy.steps.composition import Group as Group
+from discreet.privacy.steps.composition import OneOf as OneOf
+from discreet.privacy.steps.composition import RandomStopping as RandomStopping
+from discreet.privacy.steps.composition import Renyi as Renyi
+from discreet.privacy.steps.composition import Reserved as Reserved
+from discreet.privacy.steps.composition import Sequential as Sequential
+from discreet.privacy.steps.composition import gaussian as gaussian
+from discreet.privacy.steps.composition import laplace_or_gaussian as laplace_or_gaussian
+from discreet.privacy.steps.composition import least_noise as least_noise
+from discreet.privacy.steps.composition import noise_of as noise_of
+from discreet.privacy.steps.leaves import Choosing as Choosing
+from discreet.privacy.steps.leaves import Delegated as Delegated
+from discreet.privacy.steps.leaves import Gaussian as Gaussian
+from discreet.privacy.steps.leaves import Laplace as Laplace
+from discreet.privacy.steps.leaves import Proved as Proved
+from discreet.privacy.steps.leaves import SampledGaussian as SampledGaussian
+from discreet.privacy.steps.leaves import Selecting as Selecting
+from discreet.privacy.steps.promise import Statement as Statement
+from discreet.privacy.steps.promise import as_asked as as_asked
+from discreet.privacy.steps.promise import promised as promised

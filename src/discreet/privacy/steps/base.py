@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -44,7 +45,7 @@ class Step(ABC):
             return None
         return Fraction(self.spent.epsilon) ** 2 / 2
 
-    @property
+    @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps below: those among its fields, or in a tuple of them."""
         held = (getattr(self, entry.name) for entry in fields(self))
@@ -62,10 +63,14 @@ class Step(ABC):
 
     def named(self, name: str) -> Step:
         """The step of that name, here or below."""
-        for step in self.walk():
-            if step.name == name:
-                return step
-        raise KeyError(f"there is no step {name!r}")
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise KeyError(f"there is no step {name!r}") from None
+
+    @cached_property
+    def _by_name(self) -> dict[str, Step]:
+        return {step.name: step for step in reversed(list(self.walk()))}
 
     def find(self, name: str, kind: type[Found]) -> Found:
         """The step of that name, which is of this kind."""

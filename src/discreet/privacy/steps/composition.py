@@ -1,4 +1,4 @@
-"""Steps made of others: each computes its cost by the rule it is named after."""
+"""Steps made of others, each costing what the rule it is named after says; and noise for counts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from discreet.privacy.accounting import zcdp_epsilon
+from discreet.privacy.accounting import zcdp_epsilon, zcdp_rho
 from discreet.privacy.conversion import group
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Part
+from discreet.privacy.noise import Rational
 from discreet.privacy.renyi import rdp_epsilon
 from discreet.privacy.reserved import ReservedSelection
 from discreet.privacy.steps.base import SpendingError, Step, rounded_up
-from discreet.privacy.steps.leaves import SampledGaussian, Selecting
+from discreet.privacy.steps.leaves import Gaussian, Laplace, SampledGaussian, Selecting
 
 
 @dataclass(frozen=True)
@@ -192,3 +194,43 @@ def _added_up(budgets: Iterable[Budget]) -> Budget:
     epsilon = sum((Fraction(b.epsilon) for b in listed), Fraction(0))
     delta = sum((Fraction(b.delta) for b in listed), Fraction(0))
     return Budget(rounded_up(epsilon), min(1.0, rounded_up(delta)))
+
+
+def gaussian(name: str, budget: Budget) -> Concentrated:
+    """Counts with all the Gaussian noise that a budget asks for, as one step."""
+    rho = zcdp_rho(budget.epsilon, budget.delta)
+    return Concentrated(name, (Gaussian(f"{name}: noise", rho),), budget.delta)
+
+
+def laplace_or_gaussian(name: str, budget: Budget) -> OneOf:
+    """Counts with Laplace noise or, where delta allows, Gaussian: see `least_noise`."""
+    options: tuple[Step, ...] = (Laplace(f"{name}: Laplace", budget.epsilon),)
+    if budget.delta:
+        options += (gaussian(f"{name}: Gaussian", budget),)
+    return OneOf(name, options)
+
+
+def noise_of(step: Step, sensitivity: Rational) -> CountNoise:
+    """The noise of a step that has one kind of it.
+
+    `sensitivity` is that in L1 where the noise is Laplace, that in L2 squared where Gaussian.
+    """
+    leaves = [leaf for leaf in step.walk() if isinstance(leaf, Laplace | Gaussian)]
+    if len(leaves) != 1:
+        raise KeyError(f"{step.name} has no noise of its own")
+    return leaves[0].noise(sensitivity)
+
+
+def least_noise(
+    step: Step, l1: Rational, l2_squared: Rational, candidates: int = 1000
+) -> CountNoise:
+    """The noise among a step's alternatives whose threshold for this many candidates is lowest.
+
+    For counts that one case changes by at most `l1` in sum and `l2_squared` in sum of squares.
+    """
+    noises = [
+        leaf.noise(l1 if isinstance(leaf, Laplace) else l2_squared)
+        for leaf in step.walk()
+        if isinstance(leaf, Laplace | Gaussian)
+    ]
+    return min(noises, key=lambda noise: noise.threshold(candidates))

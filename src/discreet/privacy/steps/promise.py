@@ -16,7 +16,7 @@ which is a little more; one that spends less is stated as what it spends."""
 
 @dataclass(frozen=True)
 class Statement:
-    """What is to be said of a release besides its cost."""
+    """What a guarantee states about a release besides its cost."""
 
     reason: str
     status: Status = "proved"
