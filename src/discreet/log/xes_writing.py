@@ -80,11 +80,11 @@ def expanded_pieces(expansion: Expansion, attributes: Sequence[Attribute]) -> It
     """The XES document of expanded variants: the events of each are put into markup once."""
     one = expansion.patterns
     of_event = [name for name in _ordered(one.frame.columns) if name != CASE]
-    yield _head(one.frame, [_key(CASE), *of_event], attributes).encode()
+    yield _head(one.frame, [CASE.removeprefix("case:"), *of_event], attributes).encode()
     events = _elements(one.frame.select(of_event), "    <event>\n", "      ")
     ended = pl.select(pl.concat_str(events, pl.lit("    </event>\n"))).to_series()
     bodies = [body + b"  </trace>\n" for body in per_case(ended, one.offsets)]
-    names = pl.Series(_key(CASE), expansion.case_ids, dtype=pl.String)
+    names = pl.Series(CASE.removeprefix("case:"), expansion.case_ids, dtype=pl.String)
     for start in range(0, len(names), _CASES_AT_ONCE):
         block = names[start : start + _CASES_AT_ONCE]
         traces = _elements(block.to_frame(), "  <trace>\n", "    ").to_list()
