@@ -126,7 +126,7 @@ def compare(name: str, log: EventLog) -> None:
     line = f"{name:<22}{published:>13.2f}{strict:>13.2f}{mine:>13.3f}"
     if log.events < 200_000:
         other = seconds(by_the_book, log, dafsa)
-        line += f"{other:>13.2f}{other / mine:>13.0f}"
+        line += f"{other:>13.2f}{other / max(mine, 1e-4):>13.0f}"
     print(line, flush=True)
 
 

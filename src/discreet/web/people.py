@@ -224,12 +224,12 @@ class People:
             noted(connection, person.name, "changed the password")
         return self._session(person.id)
 
-    def has_steward(self) -> bool:
-        """Whether some steward can sign in by a password."""
+    def anybody_signs_in(self, role: Role | None = None) -> bool:
+        """Whether somebody, or somebody of that role, can sign in by a password."""
+        many = select(func.count()).where(users.c.active, users.c.password.is_not(None))
+        if role is not None:
+            many = many.where(users.c.role == role)
         with self.database.reading() as connection:
-            many = select(func.count()).where(
-                users.c.role == "steward", users.c.active, users.c.password.is_not(None)
-            )
             return bool(connection.execute(many).scalar_one())
 
     def fresh_token(self, person: Person, name: str) -> str:

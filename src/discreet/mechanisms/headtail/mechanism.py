@@ -74,7 +74,8 @@ class HeadTail(Mechanism[Variants]):
     adaptively, gives (ε, δ).
 
     Without a head every case is hidden, and the tail below gets (ε₂, δ₂) = (ε − ε₀, δ). With a
-    head, ε₂ is .75 or .85 of ε − ε₀, whichever the probe suggests, and δ₂ = .2δ.
+    head, ε₂ is .75 (for a clear model .6) or .85 of ε − ε₀, whichever the probe suggests, and
+    δ₂ = .2δ.
     `ReservedSelection` proves that a selection at (ε − ε₀, .8δ) followed by any (ε₂, δ₂)-DP
     reading of the hidden cases, chosen after the head was seen, is (ε − ε₀, δ)-DP, because a case
     pays for being shown or for being hidden.
@@ -159,7 +160,7 @@ class HeadTail(Mechanism[Variants]):
         )
 
     def _spending(self, budget: Budget) -> Step:
-        return spending(budget, self.tail_sample)
+        return spending(budget, self.tail_sample, self.clear_model)
 
     @property
     def _needs(self) -> Reads:

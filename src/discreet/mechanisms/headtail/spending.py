@@ -30,6 +30,9 @@ NO_HEAD, FEW_HIDDEN, MANY_HIDDEN = "no head", "few hidden", "many hidden"
 RESERVES = {FEW_HIDDEN: 0.75, MANY_HIDDEN: 0.85}
 """Part of epsilon that the cases keep which the head does not show."""
 
+CLEAR_RESERVE = 0.6
+"""The part if few are hidden and a clear model is wanted, which is made by the head."""
+
 HEAD_DELTA = 0.8
 """Part of delta for the head; the rest is for a model of the hidden cases."""
 
@@ -58,7 +61,7 @@ def probe_share(epsilon: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def spending(budget: Budget, share: float = 1.0) -> Step:
+def spending(budget: Budget, share: float = 1.0, clear_model: bool = False) -> Step:
     """The steps of a release: the probe, then a head and a tail, or a tail of all cases.
 
     `share` is the part of the cases that the tail reads.
@@ -69,7 +72,8 @@ def spending(budget: Budget, share: float = 1.0) -> Step:
     rest = budget.share(1 - probing, 1)
     ways: tuple[Step, ...] = (sampled(NO_HEAD, rest, share, sized=False),)
     if rest.delta:
-        ways += tuple(with_head(of, rest, reserve, share) for of, reserve in RESERVES.items())
+        reserves = RESERVES | ({FEW_HIDDEN: CLEAR_RESERVE} if clear_model else {})
+        ways += tuple(with_head(of, rest, kept, share) for of, kept in reserves.items())
     return Sequential("release", (probe, OneOf("ways", ways)))
 
 

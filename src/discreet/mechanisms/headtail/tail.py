@@ -37,6 +37,10 @@ MOST_VOTED = 1000
 """Variants of the head that hidden cases may vote for, the most frequent ones: what is rare among
 so many stands for few, and votes take time."""
 
+TRUST = {"votes": 0.8, "votes on a model": 0.5}
+"""Weight of the predicted votes in each of the two kinds of votes: what is near a head is where it
+is predicted, a model that was learned in noise may be wrong."""
+
 MOST_EVENTS = 1_000_000
 """Events that a model is learned from; of a larger log, those of a random sample of its cases."""
 
@@ -121,18 +125,16 @@ class Tail:
         if not names:
             return Variants.from_counts([((UNDISCLOSED,), 1)]), about
         named = projected(cases, names)
-        reached = reach(tables, len(names), size, lengths.mean)
         following = tables.following
         chain: Walker
-        if (
-            isinstance(following, Gaussian)
-            and reached < (len(names) + 1) ** 2
-            and learnable(len(names), size, lengths.mean, tables.rho)
+        if isinstance(following, Gaussian) and learnable(
+            len(names), size, lengths.mean, tables.rho
         ):
-            chain = trained(named, size, following, rng)
+            chain = trained(named, size, lengths.mean, following, rng)
         else:
             least = tables.naming.deviation
             often = [max(counts.get(name, 0.0), least) for name in names]
+            reached = reach(tables, len(names), size, lengths.mean)
             chain = learned(named, np.append(often, size), tables, reached, rng)
         samples = enough(size, lengths.mean)
         sampled = chain.sample(lengths.longest, samples, generator)
@@ -159,7 +161,8 @@ class Tail:
         total = max(about.combined(counted).value, 0.0)
         mass = np.zeros(len(support))
         mass[shown] = head.counts
-        mass[open_to_votes] += self._weights(votes, candidates, ballot, noise, total) / self.share
+        weights = self._weights(votes, candidates, ballot, noise, total, TRUST[step])
+        mass[open_to_votes] += weights / self.share
         counts = whole(mass)
         if not counts.any():
             counts[open_to_votes[int(np.argmax(votes))]] = 1
@@ -174,10 +177,11 @@ class Tail:
         ballot: Variants,
         noise: CountNoise,
         total: float,
+        trust: float,
     ) -> Floats:
         """Weights of this total for noisy votes; for a clear model without the rarest sequences."""
         if self.clear_model:
             return onto_simplex(votes.astype(np.float64), total)
         near = nearest(candidates, ballot)
         predicted = np.bincount(near, candidates.counts, len(ballot)).astype(np.float64)
-        return weighed(votes, predicted, float(noise.size), total)
+        return weighed(votes, predicted, float(noise.size), total, trust)

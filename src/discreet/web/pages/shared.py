@@ -50,7 +50,7 @@ def enter(request: Request, house: Inside, key: str = "") -> Response:
     try:
         session = house.people.enter(key, local_name())
     except SignInError as error:
-        return page(request, "enter.html", 403, problem=str(error))
+        return _entering(request, house, str(error))
     answer = to("/")
     answer.set_cookie(SESSION, session, **cookie_options(house.settings))
     return answer
@@ -64,9 +64,15 @@ def local_name() -> str:
 
 
 @router.get("/sign-in")
-def sign_in_page(request: Request) -> Response:
+def sign_in_page(request: Request, house: Inside) -> Response:
     """Name and password."""
-    return page(request, "enter.html", problem="")
+    return _entering(request, house)
+
+
+def _entering(request: Request, house: House, problem: str = "") -> Response:
+    """How to come in: by a password, if anybody has one, or by the link."""
+    status, known = (403 if problem else 200), house.people.anybody_signs_in()
+    return page(request, "enter.html", status, problem=problem, passwords=known)
 
 
 @router.post("/sign-in")
@@ -82,7 +88,7 @@ async def sign_in(request: Request, house: Inside) -> Response:
             house.people.sign_in, name, password, address, limiter=request.app.state.signing_in
         )
     except SignInError as error:
-        return page(request, "enter.html", 403, problem=str(error))
+        return _entering(request, house, str(error))
     answer = to("/")
     answer.set_cookie(SESSION, session, **cookie_options(house.settings))
     return answer

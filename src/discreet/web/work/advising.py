@@ -27,4 +27,9 @@ def advise(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         file = f"advice-{number}.svg"
         (folder / file).write_text(drawing, encoding="utf-8")
         shown.append({"name": name, "reading": meaning, "files": [file]})
-    return {"pictures": shown, "budgets": budget_table(advice), "trials": trial_table(advice)}
+    return {
+        "pictures": shown,
+        "budgets": budget_table(advice),
+        "trials": trial_table(advice),
+        "short": advice.trials.short_of_time,
+    }
