@@ -178,6 +178,7 @@ if __name__ == "__main__":
     parser.add_argument("table", nargs="?", choices=tables, default="attributes")
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--log", action="append", choices=ATTRIBUTES, default=[])
     given = parser.parse_args()
     if given.table == "attributes":
         attributes(given.repetitions, given.log)

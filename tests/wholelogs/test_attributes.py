@@ -90,8 +90,7 @@ def test_attributes_go_with_durations_and_with_each_other() -> None:
     """Slow cases are about large amounts, and the kind follows from the amount."""
     cases: list[list[Event]] = []
     for case in office(2000):
-        slow = case[2][1] - case[0][1] > 60
-        amount = 250.0 if slow else 50.0
+        amount = 250.0 if case[2][1] - case[0][1] > 60 else 50.0
         cases.append([(activity, at, who, amount) for activity, at, who, _ in case])
     asked = ("case:amount:number", "case:kind", "weight:number")
     mechanism = Whole(epsilon=60, variants="travas", attributes=asked)

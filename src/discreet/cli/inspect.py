@@ -43,7 +43,7 @@ def inspect(
 
     if save_mapping is not None:
         check_unused(save_mapping, log, force=force)
-    found = read(log, values)
+    found = read(log, values, further=False)
     facts = describe(found)
     if save_mapping is not None:
         from discreet.log.mapping import save_mapping as save

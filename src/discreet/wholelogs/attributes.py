@@ -37,6 +37,11 @@ def check_attribute(log: EventLog, attribute: Attribute) -> None:
         )
 
 
+def column_of(log: EventLog, column: str) -> pl.Series:
+    """A further column in the order of the log's cases: with `Courses`, all that is read of it."""
+    return log.table[column].gather(log.order)
+
+
 @dataclass(frozen=True, eq=False)
 class Observed:
     """The values of a column, in the log's order: codes into `values`, −1 where missing."""
@@ -47,7 +52,7 @@ class Observed:
     @classmethod
     def of(cls, log: EventLog, attribute: Attribute) -> Observed:
         """Read a column, each value by itself as the declared type."""
-        raw = log.table[attribute.column].gather(log.order)
+        raw = column_of(log, attribute.column)
         if attribute.numeric:
             numbers = raw.cast(pl.Float64)
             plain = numbers.set(~numbers.is_finite().fill_null(False), None)

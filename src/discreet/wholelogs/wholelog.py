@@ -173,12 +173,12 @@ class WholeLog(Mechanism["EventLog"]):
         """Refuse before anything is spent: also a log without times or an attribute asked for."""
         from discreet.log.instants import microseconds
         from discreet.wholelogs.attributes import check_attribute
-        from discreet.wholelogs.work import begun_at
+        from discreet.wholelogs.work import check_begun
 
         super().check(log)
         microseconds(log)
         if self.begun:
-            begun_at(log, self.begun)
+            check_begun(log, self.begun)
         for attribute in self.asked:
             check_attribute(log, attribute)
         if self.spending is not None:
