@@ -5,6 +5,7 @@
     python bench/headtail.py large 3              # hospital, 100,000 and 500,000 cases
     python bench/headtail.py worst 50 Sepsis      # the worst of so many releases of a log
     python bench/headtail.py alphabets 10 0.1 Helpdesk  # without a public alphabet and with one
+    python bench/headtail.py clear 10 Sepsis      # what --clear-model brings and costs
     python bench/headtail.py show FOLDER          # the table of a run of the plan ours/headtail
     python bench/headtail.py models FOLDER        # the F-scores of a run of ours/headtail-models
     python bench/headtail.py elsewhere 5          # logs that no constant was chosen on
@@ -41,6 +42,7 @@ from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.randomness import Randomness
 from discreet.utility.follows import follows_distance
+from discreet.utility.model import discover
 
 FOLDER = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 OURS = {"headtail", "headtail-clear", "headtail-private"}
@@ -120,7 +122,9 @@ def worst(releases: int, name: str) -> None:
     """How far the worst of many releases is below their mean."""
     found = drawn(Counted(read_log(FOLDER / f"{name}.xes.gz").variants), releases)
     below = np.mean(found) - min(found)
-    print(f"{name}: mean {np.mean(found):.3f}, worst {min(found):.3f}, {below:.3f} below")
+    print(
+        f"{name}: mean {np.mean(found):.4f}, worst {min(found):.3f}, {below:.3f} below", flush=True
+    )
 
 
 def alphabets(releases: int, epsilon: float, name: str) -> None:
@@ -130,7 +134,26 @@ def alphabets(releases: int, epsilon: float, name: str) -> None:
         found = drawn(log, releases, epsilon=epsilon, alphabet=alphabet)
         error = np.std(found) / np.sqrt(releases)
         kind = "none" if alphabet is None else "public"
-        print(f"{name}, ε = {epsilon:g}, alphabet {kind}: {np.mean(found):.3f} ± {error:.3f}")
+        print(
+            f"{name}, ε = {epsilon:g}, alphabet {kind}: {np.mean(found):.3f} ± {error:.3f}",
+            flush=True,
+        )
+
+
+def clear(releases: int, name: str) -> None:
+    """The F-score on the log of the model that a release with a clear model leads to."""
+    log, chosen = Counted(read_log(FOLDER / f"{name}.xes.gz").variants), HeadTail(clear_model=True)
+    begin = process_time()
+    found = [chosen._draw(log, Randomness.system()) for _ in range(releases)]  # type: ignore[arg-type]
+    seconds = (process_time() - begin) / releases
+    scores = [discover(release).quality(log.variants).f_score for release in found]
+    near = [relative_log_similarity(log.variants, release) for release in found]
+    error = np.std(scores) / np.sqrt(releases)
+    print(
+        f"{name}: F {np.mean(scores):.3f} ± {error:.3f}, similarity {np.mean(near):.3f}, "
+        f"{seconds:.1f} s CPU",
+        flush=True,
+    )
 
 
 def peak() -> int:
@@ -311,6 +334,9 @@ def main(command: str = "growth", *rest: str) -> None:
     elif command == "alphabets":
         for name in rest[2:]:
             alphabets(int(rest[0]), float(rest[1]), name)
+    elif command == "clear":
+        for name in rest[1:]:
+            clear(int(rest[0]), name)
     elif command == "worst":
         for name in rest[1:]:
             worst(int(rest[0]), name)

@@ -1,7 +1,8 @@
 """How fast logs are read and written, beside r4pm, an XES reader in Rust that checks less.
 
-Run `python bench/reading.py [FOLDER]`; the folder holds RoadTrafficFines.xes.gz and defaults to
-DISCREET_LOGS. Each measurement runs alone in a fresh process; the best of three counts.
+Run `python bench/reading.py [CASES [REPEATS]]`, by default 30,000 generated cases of eight events
+and two repeats; `125000 3` for a million events. RoadTrafficFines.xes.gz is read too, if it is in
+DISCREET_LOGS. Each measurement runs alone in a fresh process; the best repeat counts.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 MEASURE = """
 import resource, sys, time
 {setup}
@@ -37,7 +39,7 @@ DIGEST = (
 )
 
 
-def measured(code: tuple[str, str], path: Path, repeat: int = 3) -> tuple[float, float, float]:
+def measured(code: tuple[str, str], path: Path, repeat: int) -> tuple[float, float, float]:
     """Wall and processor time in seconds and peak memory in MB of the fastest run."""
     script = MEASURE.format(setup=code[0], statement=code[1])
     runs = []
@@ -50,8 +52,8 @@ def measured(code: tuple[str, str], path: Path, repeat: int = 3) -> tuple[float,
     return min(runs)
 
 
-def generate(path: Path, cases: int = 125_000, length: int = 8) -> None:
-    """A log of a million events with a resource, an amount and a lifecycle."""
+def generate(path: Path, cases: int, length: int = 8) -> None:
+    """A log with a resource, an amount and a lifecycle."""
     import numpy as np
     import polars as pl
 
@@ -74,14 +76,13 @@ def generate(path: Path, cases: int = 125_000, length: int = 8) -> None:
     write_log(EventLog.from_table(table), path)
 
 
-def main() -> None:
+def main(cases: int = 30_000, repeats: int = 2) -> None:
     """Print one line per log and task."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("DISCREET_LOGS", "."))
     with tempfile.TemporaryDirectory() as work:
-        made = Path(work) / "million.xes.gz"
-        generate(made)
-        logs = {"generated, 1M events": made}
-        real = folder / "RoadTrafficFines.xes.gz"
+        made = Path(work) / "generated.xes.gz"
+        generate(made, cases)
+        logs = {f"generated, {8 * cases:,} events": made}
+        real = LOGS / "RoadTrafficFines.xes.gz"
         if real.is_file():
             (Path(work) / real.name).symlink_to(real.resolve())
             logs["Road Traffic Fines, 0.56M events"] = Path(work) / real.name
@@ -95,7 +96,7 @@ def main() -> None:
                 "write .xes.gz": WRITE,
                 "digest": DIGEST,
             }.items():
-                seconds, spent, memory = measured(code, path, 1 if task == "strict" else 3)
+                seconds, spent, memory = measured(code, path, 1 if task == "strict" else repeats)
                 base = base or seconds
                 print(
                     f"  {task:<13} {seconds:6.2f} s  {seconds / base:4.2f}x  "
@@ -104,4 +105,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -1,20 +1,34 @@
 """What a log of any size costs: processor time and peak memory by engine, as ratios in one run.
 
-Run `python bench/scale.py [MILLIONS …]`, by default 1; `make bench-scale` runs 5 and 50. Logs are
-folders of Parquet files with a million events each, made in a temporary folder (TMPDIR). Each
-measurement is one command in a fresh process, with all its children.
+Run `python bench/scale.py STAGE …`; `make bench-scale` runs all but `huge`. The stages:
+
+- `small`: 5 million events in memory and in DuckDB, with 6 and with 26 columns;
+- `large`: 50 million in DuckDB, with 4 GB and with 1 GB, and in Spark;
+- `huge`: 200 million in DuckDB with 4 GB;
+- `many`: 50 million events with 3.4 million distinct variants, with 2 GB; a million in memory;
+- `write`: a TraVaS release of 20 million events as a log and as a table of variants, and the same
+  by another checkout of this repository, if `--old DIRECTORY` names one.
+
+Logs are folders of Parquet files with a million events each, in a temporary folder or in
+`--folder`, where they are kept. Each measurement is one command in a fresh process, with all its
+children; peak is the largest resident size of any of them.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from discreet.log.events import CASE
+from discreet.log.events import ACTIVITY, CASE
 from discreet.log.samples import PERSON, sample_log
 
 CASES = 98_700
@@ -23,102 +37,205 @@ CASES = 98_700
 FURTHER = 20
 """Columns that nobody asks for, in the wide form of a log."""
 
+SCRAMBLED = 0.28
+"""Chance that an event of the log of many variants is replaced by another."""
+
 WATCH = """
-import resource, subprocess, sys
+import ctypes, os, resource, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # children whose parent ended are waited for, too
 done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+try:
+    while True:
+        os.wait()
+except ChildProcessError:
+    pass
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024**2, done.stderr[-300:])
 """
 
 
-def lake(folder: Path, millions: int, *, wide: bool = False) -> Path:
-    """A folder with so many million events."""
-    folder.mkdir()
-    for part in range(millions):
-        table = sample_log("hospital", cases=CASES, seed=part).table
-        prefix = pl.lit(f"{part}-")
-        table = table.with_columns(prefix + pl.col(CASE), prefix + pl.col(PERSON))
-        if wide:
-            rows = pl.int_range(pl.len())
-            table = table.with_columns(
-                (rows * (i + 7) % 1013).cast(pl.String).alias(f"further {i}")
-                for i in range(FURTHER)
-            )
-        table.write_parquet(folder / f"part-{part:05}.parquet")
-    return folder
+def plain(part: int) -> pl.DataFrame:
+    """A million events of the hospital."""
+    table = sample_log("hospital", cases=CASES, seed=part).table
+    return _renamed(table, part)
 
 
-def measured(*arguments: str) -> tuple[float, float]:
-    """Seconds of processor time and peak gigabytes of a command."""
-    command = [sys.executable, "-m", "discreet.cli", *arguments]
-    run = subprocess.run(
-        [sys.executable, "-c", WATCH, *command], check=True, capture_output=True, text=True
+def wide(part: int) -> pl.DataFrame:
+    """The same with columns that nobody asks for."""
+    rows = pl.int_range(pl.len())
+    return plain(part).with_columns(
+        (rows * (i + 7) % 1013).cast(pl.String).alias(f"further {i}") for i in range(FURTHER)
     )
-    code, seconds, peak, *said = run.stdout.split(maxsplit=3)
-    if code != "0":
-        raise SystemExit(f"{' '.join(arguments)}: {' '.join(said)}")
-    return float(seconds), float(peak)
 
 
-class Table:
+def scrambled(part: int) -> pl.DataFrame:
+    """The same with many events replaced by others, so that most cases have a variant alone."""
+    table = plain(part).drop(PERSON)
+    random = np.random.default_rng(part)
+    labels = table[ACTIVITY].unique().sort()
+    others = labels.gather(random.integers(0, len(labels), table.height))
+    replaced = pl.Series(random.random(table.height) < SCRAMBLED)
+    return table.with_columns(pl.when(replaced).then(others).otherwise(ACTIVITY).alias(ACTIVITY))
+
+
+def _renamed(table: pl.DataFrame, part: int) -> pl.DataFrame:
+    prefix = pl.lit(f"{part}-")
+    return table.with_columns((prefix + pl.col(name)).alias(name) for name in (CASE, PERSON))
+
+
+def lake(
+    folder: Path,
+    millions: int,
+    made: Callable[[int], pl.DataFrame] = plain,
+    source: Path | None = None,
+) -> str:
+    """A folder with so many million events; parts that are in `source` are linked from there."""
+    folder.mkdir(exist_ok=True, parents=True)
+    for part in range(millions):
+        target = folder / f"part-{part:05}.parquet"
+        given = None if source is None else source / target.name
+        if target.exists():
+            continue
+        if given is not None and given.exists():
+            os.link(given, target)
+            continue
+        made(part).write_parquet(target.with_suffix(".part"))
+        target.with_suffix(".part").rename(target)
+    return str(folder)
+
+
+def again(source: Path, parts: int, part: int) -> pl.DataFrame:
+    """Part of a log that repeats another one's cases under new names: quicker than new ones."""
+    table = pl.read_parquet(source / f"part-{part % parts:05}.parquet")
+    return _renamed(table, part)
+
+
+class Bench:
     """Measurements, printed as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path, old: Path | None) -> None:
+        self.folder, self.old = folder, old
         self.found: dict[str, tuple[float, float]] = {}
-        print("| what | CPU s | peak GB |\n|---|---|---|")
 
-    def add(self, name: str, *arguments: str) -> None:
-        """Measure a command."""
-        seconds, peak = self.found[name] = measured(*arguments)
-        print(f"| {name} | {seconds:.1f} | {peak:.2f} |", flush=True)
+    def add(self, name: str, *arguments: str, of: Path | None = None) -> None:
+        """Measure a command; of another checkout if one is given."""
+        command = [sys.executable, "-m", "discreet.cli", *arguments]
+        environment = dict(os.environ) if of is None else {**os.environ, "PYTHONPATH": f"{of}/src"}
+        run = subprocess.run(
+            [sys.executable, "-c", WATCH, *command],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        code, seconds, peak, *said = run.stdout.split(maxsplit=3)
+        if code != "0":
+            raise SystemExit(f"{' '.join(arguments)}: {' '.join(said)}")
+        self.found[name] = float(seconds), float(peak)
+        print(f"| {name} | {float(seconds):.1f} | {float(peak):.2f} |", flush=True)
 
     def ratio(self, name: str, other: str) -> None:
         """Compare two of them."""
         (cpu, peak), (base, base_peak) = self.found[name], self.found[other]
         print(f"{name} / {other}: CPU {cpu / base:.2f}, peak {peak / base_peak:.2f}", flush=True)
 
+    def release(self, log: str, output: str, *more: str, mechanism: str = "travas") -> list[str]:
+        """The arguments of a release without a ledger."""
+        target = str(self.folder / output)
+        given = ["release", log, "-m", mechanism, "--no-ledger", "--force", "-o", target]
+        return [*given, *more]
 
-def main(sizes: list[int]) -> None:
-    """Measure every size, then compare."""
-    with tempfile.TemporaryDirectory() as place:
-        folder, table = Path(place), Table()
-        for size in sizes:
-            log = str(lake(folder / f"log-{size}", size))
-            release = (
-                "release",
-                log,
-                "--mechanism",
-                "travas",
-                "--no-ledger",
-                "--force",
-                "--output",
-            )
-            for engine in ("memory", "duckdb"):
-                given = ("--engine", engine, "--memory", "4GB")
-                table.add(f"{size} M {engine} inspect", "inspect", log, *given)
-                for name in ("out.parquet", "out.variants.parquet"):
-                    kind = "table" if "variants" in name else "log"
-                    output = str(folder / name)
-                    table.add(f"{size} M {engine} travas as {kind}", *release, output, *given)
-        first = sizes[0]
-        wide = str(lake(folder / "wide", first, wide=True))
+    def small(self) -> None:
+        """DuckDB against memory, narrow against wide."""
+        log = lake(self.folder / "log-5", 5)
+        broad = lake(self.folder / "wide-5", 5, wide)
         for engine in ("memory", "duckdb"):
             given = ("--engine", engine, "--memory", "4GB")
-            output = str(folder / "out.parquet")
-            many = ("release", wide, "-m", "travas", "--no-ledger", "--force", "-o", output)
-            table.add(f"{first} M {engine} travas as log, 26 columns", *many, *given)
-        last = str(folder / f"log-{sizes[-1]}")
-        limit = ("--engine", "duckdb", "--memory", "1GB")
-        table.add(f"{sizes[-1]} M duckdb inspect at 1 GB", "inspect", last, *limit)
-        print()
-        table.ratio(f"{first} M duckdb inspect", f"{first} M memory inspect")
-        for engine in ("memory", "duckdb"):
-            log_form = f"{first} M {engine} travas as log"
-            table.ratio(f"{log_form}, 26 columns", log_form)
-            table.ratio(f"{first} M {engine} travas as table", log_form)
-            if len(sizes) > 1:
-                table.ratio(f"{sizes[-1]} M {engine} inspect", f"{first} M {engine} inspect")
+            self.add(f"5 M {engine} inspect", "inspect", log, *given)
+            self.add(f"5 M {engine} inspect, 26 columns", "inspect", broad, *given)
+            for kind, name in (("log", "out.parquet"), ("table", "out.variants.parquet")):
+                self.add(f"5 M {engine} travas as {kind}", *self.release(log, name, *given))
+            many = self.release(broad, "out.variants.parquet", *given)
+            self.add(f"5 M {engine} travas as table, 26 columns", *many)
+        for what in ("inspect", "travas as table"):
+            self.ratio(f"5 M duckdb {what}", f"5 M memory {what}")
+            for engine in ("memory", "duckdb"):
+                self.ratio(f"5 M {engine} {what}, 26 columns", f"5 M {engine} {what}")
+
+    def large(self) -> None:
+        """Ten times as much, little memory, and Spark."""
+        log = lake(self.folder / "log-50", 50)
+        five = lake(self.folder / "log-5", 5, source=self.folder / "log-50")
+        given = ("--engine", "duckdb", "--memory")
+        self.add("5 M duckdb inspect", "inspect", five, *given, "4GB")
+        self.add("50 M duckdb inspect", "inspect", log, *given, "4GB")
+        self.add("50 M duckdb inspect at 1 GB", "inspect", log, *given, "1GB")
+        travas = self.release(log, "out.variants.parquet", *given, "1GB")
+        self.add("50 M duckdb travas as table at 1 GB", *travas)
+        self.add("50 M spark inspect", "inspect", log, "--engine", "spark", "--memory", "4GB")
+        self.ratio("50 M duckdb inspect", "5 M duckdb inspect")
+        self.ratio("50 M spark inspect", "50 M duckdb inspect")
+
+    def huge(self) -> None:
+        """As much as a laptop's disk holds."""
+        source = self.folder / "log-50"
+        lake(source, 50)
+        made = partial(again, source, 50)
+        log = lake(self.folder / "log-200", 200, made, source=source)
+        given = ("--engine", "duckdb", "--memory", "4GB")
+        self.add("200 M duckdb inspect at 4 GB", "inspect", log, *given)
+        travas = self.release(log, "out.variants.parquet", *given)
+        self.add("200 M duckdb travas as table at 4 GB", *travas)
+
+    def many(self) -> None:
+        """More variants than should leave the engine; and as many as memory takes."""
+        log = lake(self.folder / "many-50", 50, scrambled)
+        given = ("--engine", "duckdb", "--memory", "2GB")
+        travas = self.release(log, "out.variants.parquet", *given)
+        self.add("3.4 M variants duckdb travas at 2 GB", *travas)
+        sample = (*given, "--tail-sample", "0.01")
+        headtail = self.release(log, "out.variants.parquet", *sample, mechanism="headtail")
+        self.add("3.4 M variants duckdb headtail at 2 GB", *headtail)
+        fewer = lake(self.folder / "many-14", 14, scrambled, source=self.folder / "many-50")
+        memory = ("--engine", "memory")
+        for mechanism in ("travas", "headtail"):
+            million = self.release(fewer, "out.variants.parquet", *memory, mechanism=mechanism)
+            self.add(f"1 M variants memory {mechanism}", *million)
+
+    def write(self) -> None:
+        """What writing a release takes."""
+        log = lake(self.folder / "log-20", 20, source=self.folder / "log-50")
+        outputs = {"log": "out.parquet", "XES": "out.xes", "table": "out.variants.parquet"}
+        for kind, name in outputs.items():
+            self.add(f"20 M memory travas as {kind}", *self.release(log, name, "--engine=memory"))
+        if self.old is None:
+            return
+        whole = self.folder / "log-20.parquet"  # the old way reads one file only
+        if not whole.exists():
+            pl.scan_parquet(f"{log}/*.parquet").sink_parquet(whole)
+        for kind in ("log", "XES"):
+            old = self.release(str(whole), outputs[kind])
+            self.add(f"20 M before, travas as {kind}", *old, of=self.old)
+            self.ratio(f"20 M memory travas as {kind}", f"20 M before, travas as {kind}")
+            self.ratio("20 M memory travas as table", f"20 M before, travas as {kind}")
+
+
+STAGES = ("small", "large", "huge", "many", "write")
+
+
+def main() -> None:
+    """Run the stages that are named."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("stages", nargs="+", choices=STAGES)
+    parser.add_argument("--folder", type=Path, help="where the logs are, and are kept")
+    parser.add_argument("--old", type=Path, help="another checkout to compare writing with")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        bench = Bench(given.folder or Path(place), given.old)
+        print("| what | CPU s | peak GB |\n|---|---|---|", flush=True)
+        for stage in given.stages:
+            getattr(bench, stage)()
 
 
 if __name__ == "__main__":
-    main([int(size) for size in sys.argv[1:]] or [1])
+    main()

@@ -1,10 +1,12 @@
 """Load on the web app: users who release a real log at once, how long pages take, what adds up.
 
     python bench/web.py --users 20 --seconds 300
+    python bench/web.py --users 1 --seconds 1 --log RoadTrafficFines.xes.gz --upload
 
-starts a server of its own and ends it. Everybody signs in, takes the log, and releases it again and
-again, looking at pages in between. Stated at the end: releases, errors, times of pages, memory of
-the server and of its largest job, and whether the ledger adds up to the last digit.
+starts a server of its own and ends it. Everybody signs in, takes the log (or uploads it and looks
+what is in it), and releases it again and again, looking at pages in between. Stated at the end:
+releases, errors, times of pages, memory of the server and of its largest job, and whether the
+ledger adds up to the last digit.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ ONCE = re.compile(r'name="once" value="([^"]*)"')
 class User:
     """Somebody who releases and looks at pages until time is up."""
 
-    def __init__(self, address: str, name: str, log: str, end: float) -> None:
-        self.client = httpx2.Client(base_url=address, timeout=60, follow_redirects=True)
-        self.name, self.log, self.end = name, log, end
+    def __init__(self, address: str, name: str, log: str, end: float, upload: bool) -> None:
+        self.client = httpx2.Client(base_url=address, timeout=600, follow_redirects=True)
+        self.name, self.log, self.end, self.upload = name, log, end, upload
         self.times: list[float] = []
         self.problems: list[str] = []
         self.released = 0
@@ -54,8 +56,7 @@ class User:
         try:
             form = {"name": self.name, "password": PASSWORD}
             self.csrf = TOKEN.search(self.client.post("/sign-in", data=form).text)[1]  # type: ignore[index]
-            where = str(self.post("/logs/chosen", name=self.log).url)
-            identity = where.split("/")[4]
+            identity = str(self.bring().url).split("/")[4]
             choice = {"what": "variants", "mechanism": "headtail", "level": "own"}
             budget = {"p.epsilon": EPSILON, "p.delta": DELTA}
             self.post(f"/logs/{identity}/choose", **choice, **budget)
@@ -63,6 +64,21 @@ class User:
                 self.release(identity)
         except Exception as error:
             self.problems.append(f"{type(error).__name__}: {error}")
+
+    def bring(self) -> httpx2.Response:
+        """The page of the log's columns."""
+        if not self.upload:
+            return self.post("/logs/chosen", name=self.log)
+        began = time.perf_counter()
+        with (LOGS / self.log).open("rb") as file:
+            files, form = {"log": (self.log, file)}, {"csrf": self.csrf}
+            answer = self.client.post("/logs", data=form, files=files)
+        print(f"uploaded in {time.perf_counter() - began:.1f} s")
+        while "It can be read" not in (shown := self.get(str(answer.url)).text):
+            assert 'class="bad"' not in shown, shown
+            time.sleep(1)
+        print(f"looked at after {time.perf_counter() - began:.1f} s")
+        return answer
 
     def release(self, identity: str) -> None:
         """Spend, wait while looking around, and take the bundle away."""
@@ -129,12 +145,13 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--log", default="Sepsis.xes.gz")
+    parser.add_argument("--upload", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        _measure(Path(folder), given.users, given.seconds, given.log)
+        _measure(Path(folder), given.users, given.seconds, given.log, given.upload)
 
 
-def _measure(folder: Path, users: int, seconds: float, log: str) -> None:
+def _measure(folder: Path, users: int, seconds: float, log: str, upload: bool) -> None:
     where = locate(folder / "ledger.db")
     with Ledger(where, create=True) as ledger:
         ledger.set_budget("sepsis", Budget(1000, 1e-3), filter="basic")
@@ -161,7 +178,7 @@ def _measure(folder: Path, users: int, seconds: float, log: str) -> None:
         memory = Memory(server.pid)
         memory.start()
         end = time.monotonic() + seconds
-        everybody = [User(address, f"user {number}", log, end) for number in range(users)]
+        everybody = [User(address, f"user {number}", log, end, upload) for number in range(users)]
         threads = [threading.Thread(target=user.run) for user in everybody]
         for thread in threads:
             thread.start()
@@ -180,7 +197,8 @@ def _measure(folder: Path, users: int, seconds: float, log: str) -> None:
     total = sum((Decimal(row["cost"]["epsilon"]) for row in booked), Decimal(0))
     exact = account.spent.epsilon == total and all(row["certificate"] for row in booked)
     exact = exact and released == account.releases == len(booked)
-    print(f"users {users}, seconds {seconds:g}, log {log}")
+    busy = ", ".join(f"{one:.1f}" for one in os.getloadavg())
+    print(f"users {users}, seconds {seconds:g}, log {log}; load of the machine {busy}")
     print(f"releases {released}, booked {account.releases}, errors {len(problems)}")
     for problem in problems[:5]:
         print(f"  {problem}")

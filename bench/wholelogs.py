@@ -2,7 +2,8 @@
 
 discreet bench ours/wholelogs --logs LOGS --repetitions 3 -o FOLDER
 python bench/wholelogs.py times FOLDER
-python bench/wholelogs.py attributes --repetitions 3
+python bench/wholelogs.py attributes --repetitions 3 --log Sepsis --log BPIC2012_A
+python bench/wholelogs.py generated --repetitions 10
 python bench/wholelogs.py limit
 OPENBLAS_NUM_THREADS=1 python bench/wholelogs.py speed
 """
@@ -17,9 +18,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from discreet.log.events import EventLog
+from discreet.log.instants import microseconds
 from discreet.log.reading import read_log
+from discreet.log.samples import sample_log
 from discreet.privacy.randomness import Randomness
 from discreet.utility.attributes import MEASURES as VALUES
 from discreet.utility.calendar import MEASURES as TIMES
@@ -68,24 +72,65 @@ def times(folder: Path) -> None:
         print(f"| {log} | {label} | {epsilon or '–'} | {shown} |")
 
 
-def attributes(repetitions: int) -> None:
+def attributes(repetitions: int, names: list[str]) -> None:
     """Each measure of values, and in brackets that of one half of the log against the other."""
+    _heads()
+    for name in names or ATTRIBUTES:
+        mechanism = Whole(attributes=ATTRIBUTES[name])
+        _measure(name, _read(name, mechanism), mechanism, repetitions)
+
+
+def generated(repetitions: int) -> None:
+    """The same for invented columns of sample logs: what shares and parts were chosen on."""
+    _heads()
+    mechanism = Whole(attributes="case:amount:number,case:channel,case:kind,cost:number")
+    for name, cases in (("loans", 10_000), ("permits", 6_000), ("hospital", 3_000)):
+        _measure(name, invented(name, cases), mechanism, repetitions)
+
+
+def invented(name: str, cases: int, seed: int = 1) -> EventLog:
+    """A sample log with columns that go with durations, outcomes, activities and each other."""
+    log = sample_log(name, cases=cases, seed=seed)
+    random = np.random.default_rng(seed)
+    times = microseconds(log)
+    first, last = log.offsets[:-1], log.offsets[1:] - 1
+    slow = np.argsort(np.argsort(times[last] - times[first])) * 3 // log.cases
+    amount = np.round(np.exp(random.normal(7 + 0.6 * slow, 0.8)), 2)
+    plain = random.random(log.cases) < 0.45
+    amount[plain] = random.choice([500, 1000, 1500, 2500, 5000, 10000], log.cases)[plain]
+    stray = (random.random(log.cases) < 0.3) * random.integers(0, 4, log.cases)
+    channel = (np.digitize(amount, [900, 2500, 7000]) + stray) % 4
+    stray = (random.random(log.cases) < 0.5) * random.integers(0, 12, log.cases)
+    kind = np.where(random.random(log.cases) < 0.1, 12, (log.codes[last] * 3 + stray) % 12)
+    kinds = [*(f"kind {number}" for number in range(12)), None]
+    case = np.repeat(np.arange(log.cases), np.diff(log.offsets))
+    cost = np.round(np.exp(random.normal(log.codes % 5, 0.5)), 2)
+    table = log.frame.with_columns(
+        pl.Series("case:amount", amount[case]),
+        pl.Series("case:channel", np.array(["web", "desk", "phone", "post"])[channel[case]]),
+        pl.Series("case:kind", kinds).gather(kind[case]),
+        pl.Series("cost", cost),
+    )
+    return EventLog.from_table(table)
+
+
+def _heads() -> None:
     print("| log | attribute | all events | by activity | by outcome |")
-    print("|---|---|---|---|---|")
-    for name, asked in ATTRIBUTES.items():
-        mechanism = Whole(attributes=asked)
-        log = _read(name, mechanism)
-        shuffled = np.random.default_rng(0).permutation(log.cases)
-        left, right = (log.take_cases(np.sort(half)) for half in np.array_split(shuffled, 2))
-        released = [mechanism.release(log).artefact for _ in range(repetitions)]
-        for attribute in mechanism.asked:
-            column = attribute.column
-            figures = [
-                f"{np.mean([measure(log, one, column) for one in released]):.3f} "
-                f"({measure(left, right, column):.3f})"
-                for measure, _ in VALUES.values()
-            ]
-            print(f"| {name} | {column} | {' | '.join(figures)} |", flush=True)
+    print("|---|---|---|---|---|", flush=True)
+
+
+def _measure(name: str, log: EventLog, mechanism: Whole, repetitions: int) -> None:
+    shuffled = np.random.default_rng(0).permutation(log.cases)
+    left, right = (log.take_cases(np.sort(half)) for half in np.array_split(shuffled, 2))
+    released = [mechanism.release(log).artefact for _ in range(repetitions)]
+    for attribute in mechanism.asked:
+        column = attribute.column
+        figures = [
+            f"{np.mean([measure(log, one, column) for one in released]):.3f} "
+            f"({measure(left, right, column):.3f})"
+            for measure, _ in VALUES.values()
+        ]
+        print(f"| {name} | {column} | {' | '.join(figures)} |", flush=True)
 
 
 def limit() -> None:
@@ -129,13 +174,16 @@ def _read(name: str, mechanism: Whole) -> EventLog:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    tables = ("times", "attributes", "limit", "speed")
+    tables = ("times", "attributes", "generated", "limit", "speed")
     parser.add_argument("table", nargs="?", choices=tables, default="attributes")
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--log", action="append", choices=ATTRIBUTES, default=[])
     given = parser.parse_args()
     if given.table == "attributes":
-        attributes(given.repetitions)
+        attributes(given.repetitions, given.log)
+    elif given.table == "generated":
+        generated(given.repetitions)
     elif given.table == "limit":
         limit()
     elif given.table == "speed":

@@ -56,7 +56,7 @@ def test_five_commands_from_an_export_to_a_page_for_the_officer(desk: Desk) -> N
     ]
     inspect, advise, budget, release, certificate = COMMANDS
     seen = desk.run(*inspect)
-    assert f"cases: {lacking}, events:" in seen.stderr
+    assert f"missing: {lacking} cases, " in seen.stderr
     assert "Kosten number" in seen.stdout
     assert "Patient individual" in seen.stdout
     assert (desk.folder / "klinik.toml").is_file()

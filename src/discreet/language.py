@@ -56,6 +56,11 @@ def translate(sentence: str, **values: object) -> str:
     return spoken % values if values else spoken
 
 
+def grouped(number: int) -> str:
+    """A whole number in groups of three digits: 1,050, and 1 050 where a comma is a point."""
+    return f"{number:,}" if language() == "en" else f"{number:,}".replace(",", "\u202f")
+
+
 @cache
 def catalogue() -> dict[str, str]:
     """German by English."""

@@ -13,10 +13,11 @@ from typing_extensions import TypeVar
 from discreet import notebook
 from discreet.certificate import Certificate, LedgerUse, certificate_path, versions
 from discreet.drawing import can_draw, draw
+from discreet.language import grouped, translate
 from discreet.log.digest import content_digest
 from discreet.log.errors import LogError
 from discreet.log.events import Classifier, EventLog
-from discreet.log.expand import expand
+from discreet.log.expand import Expansion
 from discreet.log.files import LOG_SUFFIXES, atomic_write
 from discreet.log.layout import laid_out
 from discreet.log.variant_tables import is_variant_table, variants_digest, write_variants
@@ -120,10 +121,14 @@ class Release(Generic[A_co]):
             return laid_out(artefact, self.columns, self.classifier)
         if not isinstance(artefact, Variants):
             raise TypeError(f"a {artefact.kind} is not a log; write it or use .artefact")
+        return self._expanded(artefact).log()
+
+    def _expanded(self, variants: Variants) -> Expansion:
+        """Variants as cases in random order, under fresh names."""
         rng = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
-        cases = artefact.cases
-        log = expand(artefact, rng.permutation(cases), fresh_names(cases, rng))
-        return laid_out(log, self.columns, self.classifier)
+        order = rng.permutation(variants.cases)
+        names = fresh_names(variants.cases, rng)
+        return Expansion(variants, order, names, self.columns, self.classifier)
 
     def to_polars(self) -> pl.DataFrame:
         """The events of the release as a Polars frame, under XES names; see `log`."""
@@ -155,12 +160,15 @@ class Release(Generic[A_co]):
         """What was released, in a few words."""
         artefact: Any = self.artefact
         if isinstance(artefact, Document):
-            return f"a {artefact.kind}"
+            return translate("a %(kind)s", kind=translate(artefact.kind))
         if not artefact.cases:
-            return "empty: no variant passed; more cases or a larger budget would help"
+            return translate("empty: no variant passed; more cases or a larger budget would help")
+        cases = grouped(artefact.cases)
         if isinstance(artefact, Variants):
-            return f"{artefact.cases:,} cases, {len(artefact):,} variants"
-        return f"{artefact.cases:,} cases, {artefact.events:,} events"
+            many = grouped(len(artefact))
+            return translate("%(cases)s cases, %(variants)s variants", cases=cases, variants=many)
+        events = grouped(artefact.events)
+        return translate("%(cases)s cases, %(events)s events", cases=cases, events=events)
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
         """The certificate of this release; with a digest once the content is written."""
@@ -204,7 +212,9 @@ class Release(Generic[A_co]):
                 beside.write(certificate.to_file())
                 write_variants(self._only_variants(), path, attributes=certificate.log_attributes())
         else:
-            log = self.log()
+            artefact: Any = self.artefact
+            variants = isinstance(artefact, Variants)
+            log = self._expanded(artefact) if variants else self.log()
             certificate = self.certificate(content_digest(log))
             with atomic_write(certificate_path(path)) as beside:
                 beside.write(certificate.to_file())

@@ -12,6 +12,7 @@ import polars as pl
 from discreet.ledger.booking import booking_for
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
+from discreet.log.types import declared
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism as build
@@ -20,10 +21,10 @@ from discreet.releases import Release
 
 def release(
     log: EventLog | pl.DataFrame | pl.LazyFrame | str | os.PathLike[str] | Any,
-    mechanism: str = DEFAULT_MECHANISM,
+    mechanism: str | None = None,
     *,
     epsilon: float = 1.0,
-    times: bool = False,
+    times: bool | None = None,
     attributes: Sequence[str] = (),
     source: str | None = None,
     purpose: str = "",
@@ -35,7 +36,8 @@ def release(
     """Release a log, a frame or a file under differential privacy.
 
     With `times` the variants are completed into a whole log; `attributes` are columns to release
-    with it, such as `"org:resource"` or `"case:amount:number"`.
+    with it, such as `"org:resource"` or `"case:amount:number"`. Where no mechanism is named,
+    variants are headtail's, and times come with them if the log has any, unless `times=False`.
 
     `options` are parameters of the mechanism (`delta`, `alphabet`, …) and, unless `log` has been
     read already, options of `read_log` (`case`, `activity`, `individual`, …). As on the command
@@ -53,24 +55,26 @@ def release(
         raise ParameterError(
             f"{', '.join(reading)}: how a log is read is decided by then; give it to read_log"
         )
-    if times or (attributes and mechanism != "amun"):
-        from discreet.log.types import declared
-        from discreet.wholelogs.asking import asked_whole, declared_types
+    from discreet.wholelogs.asking import asked_whole, declared_types, has_times
 
-        options = asked_whole(mechanism, {**options, "attributes": tuple(attributes)})
-        mechanism = WHOLE
-        options.setdefault("zone", reading.get("timezone") or "UTC")
-        if not isinstance(log, EventLog) and (kinds := declared_types(options)):
+    unasked = mechanism is None and times is None and not {"engine", "query"} & reading.keys()
+    name = plain = mechanism or DEFAULT_MECHANISM
+    given = options | ({"attributes": tuple(attributes)} if attributes else {})
+    if not has_times(plain) and (times or unasked or attributes):
+        name, given = WHOLE, asked_whole(plain, given)
+    if has_times(name):
+        given.setdefault("zone", reading.get("timezone") or "UTC")
+        if not isinstance(log, EventLog) and (kinds := declared_types(given)):
             types = reading.get("types") or {}
             read = declared(types) if isinstance(types, str) else types
             reading["types"] = {**read, **kinds}
-    elif attributes:
-        options["attributes"] = tuple(attributes)
-    chosen = build(mechanism, epsilon=epsilon, **options)
+    chosen = build(name, epsilon=epsilon, **given)
     if not allow_weak:
         chosen.target.refuse_if_too_weak()
     booking = booking_for(source, purpose=purpose, bypass=no_ledger)
     booking.check(chosen, seeded=insecure_seed is not None)
     reading.setdefault("further", chosen.reads == "events")
     events = log if isinstance(log, EventLog) else read_log(log, **reading)
+    if unasked and not events.has_times and not attributes:
+        chosen = build(plain, epsilon=epsilon, **options)
     return booking.release(chosen, events, insecure_seed)

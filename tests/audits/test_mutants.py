@@ -22,8 +22,16 @@ TRAINED = {"ddpm", "sequence", "travag"}
 NOT_IN_THE_TREE = {"auto"}
 """Its noise is that of what it chooses."""
 NAMES = [name for name in audited_names() if name not in NOT_IN_THE_TREE]
-SHOWN = {"start weeks, coarse", "durations of cases, coarse", "names of case:channel"}
-"""Of the steps of whole, whose releases take long and whose tables are all drawn by one function;
+SHOWN = {
+    "whole": {
+        "start weeks, coarse",
+        "durations of cases, coarse",
+        "names of case:channel",
+        "trait that goes with case:channel",
+    },
+    "amun": {"start weeks, coarse"},
+}
+"""Of the steps of whole logs, whose releases take long and whose tables are drawn by one function;
 the others are audited by `discreet audit whole --mutants`."""
 FEW = Effort(runs=48, seconds=0.0, fewest=48, trials=6)
 """Enough that an event which is certain on one log only would be suspected, and then confirmed."""
@@ -66,7 +74,7 @@ def steps() -> list[tuple[str, str]]:
         (name, leaf)
         for name in NAMES
         for leaf in mutant_steps([(one, one.pairs()[:1]) for one in strict(name)])
-        if name != "whole" or leaf in SHOWN
+        if leaf in SHOWN.get(name, {leaf})
     ]
 
 

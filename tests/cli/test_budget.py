@@ -85,7 +85,7 @@ def test_a_known_log_under_another_name_is_mentioned(desk: Desk) -> None:
         desk.run("budget", "set", name, "--epsilon", "9", "--delta", "1e-5")
     desk.run(*RELEASE, "--source", "town")
     second = desk.run(*RELEASE, "--source", "city", "--force")
-    assert "released before under the source 'town'" in second.stderr
+    assert "already released under the source 'town'" in second.stderr
 
 
 def test_a_release_killed_after_the_spend_stays_paid_and_leaves_nothing_else(desk: Desk) -> None:

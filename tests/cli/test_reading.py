@@ -51,11 +51,19 @@ def test_every_error_names_the_option_that_helps(desk: Desk, export: Path) -> No
     assert "Fallnummer case text" in shown.stdout
     assert "Patient individual text" in shown.stdout
     assert "Kosten number" in shown.stdout
-    assert "cases: 1, events:" in shown.stderr
+    assert "missing: 1 case, " in shown.stderr
     assert "exists" in desk.refused("inspect", "log.csv", "--save-mapping", "hospital.toml")
 
     arguments = ("--mapping", "hospital.toml", "--cases-per-individual", "2", "--no-ledger")
-    amun = ("--mechanism", "amun", "--columns", "Kosten", "--epsilon", "20", "--allow-weak")
+    amun = (
+        "--mechanism",
+        "amun",
+        "--attributes",
+        "Kosten:number",
+        "--epsilon",
+        "20",
+        "--allow-weak",
+    )
     told = desk.run("release", "export.csv", *arguments, *amun, "-o", "out.parquet")
     assert "left out because values are missing" in told.stderr
     assert "values are missing" not in told.stdout

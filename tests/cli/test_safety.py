@@ -167,7 +167,7 @@ class TestBeforeAndAfter:
         desk.refused(*arguments, "--epsilon", "4")
 
     def test_json_has_the_counts_and_quiet_says_nothing(self, desk: Desk) -> None:
-        values = desk.json("release", "log.csv", "-o", "out.csv", "--epsilon", "2")
+        values = desk.json("release", "log.csv", "-o", "out.csv", "--epsilon", "2", "--no-times")
         counts = values["released"]
         assert counts["events"] >= counts["cases"] >= counts["variants"] > 0
         ended = desk.run("release", "log.csv", "-o", "still.csv", "--delta", "0.01", "--quiet")

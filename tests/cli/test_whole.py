@@ -37,6 +37,39 @@ def test_times_and_attributes_in_one_line(folder: Path) -> None:
     assert parameters["options"] == ['want="real-variants"']
 
 
+def test_times_come_by_default_where_the_log_has_them(folder: Path) -> None:
+    pl.read_csv(folder / "log.csv").select("case:concept:name", "concept:name").write_csv(
+        folder / "timeless.csv"
+    )
+    for log, more, mechanism in (
+        ("log.csv", (), "whole"),
+        ("log.csv", ("--no-times",), "headtail"),
+        ("log.csv", ("--mechanism", "travas"), "travas"),
+        ("timeless.csv", ("--order", "file"), "headtail"),
+    ):
+        done = run(folder, "release", log, "-o", "usual.csv", "--force", *more)
+        assert done.returncode == 0, done.stderr
+        certificate = json.loads((folder / "usual.csv.certificate.json").read_text())
+        assert certificate["mechanism"] == mechanism
+    asked = ("--times", "--order", "file")
+    refused = run(folder, "release", "timeless.csv", "-o", "never.csv", *asked)
+    assert refused.returncode == 2
+    assert "no timestamps" in " ".join(refused.stderr.split())
+
+
+def test_a_look_warns_and_writes_nothing(folder: Path) -> None:
+    lone = pl.col("case:concept:name").alias("clerk")
+    pl.read_csv(folder / "log.csv").with_columns(lone).write_csv(folder / "clerks.csv")
+    done = run(
+        folder, "release", "clerks.csv", "-o", "never.csv", "--attributes", "clerk", "--look"
+    )
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stderr.split())
+    assert "400 of 400 values of clerk" in told
+    assert "no guarantee covers it" in told
+    assert not (folder / "never.csv").exists()
+
+
 def test_without_times_it_says_so(folder: Path) -> None:
     done = run(folder, "release", "log.csv", "-o", "plain.csv", "--mechanism", "travas")
     assert done.returncode == 0, done.stderr

@@ -96,7 +96,7 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
 def test_notebooks_are_kept_without_outputs(path: Path) -> None:
-    for cell in nbformat.read(path, 4).cells:
+    for cell in nbformat.read(path, 4).cells:  # type: ignore[no-untyped-call]
         assert not cell.get("outputs")
         assert cell.get("execution_count") is None
 

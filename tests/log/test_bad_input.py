@@ -103,6 +103,7 @@ def test_broken_gzip(tmp_path: Path, name: str) -> None:
 
 BROKEN_CSV = {
     "empty": ("", "is empty"),
+    "a column twice": ("case,activity,time,case\n1,a,2020-01-01,2\n", "'case'", "rename one"),
     "header only": ("case,activity,time\n", "no events"),
     "one column": ("case\n1\n", "only one column", "delimiter="),
     "long row": (CSV + "2,b,2020-01-01T00:00:00Z,extra\n", "line 3", "4 fields", "header has 3"),

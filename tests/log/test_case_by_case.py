@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, EventLog
 from discreet.log.reading import read_log
-from discreet.mechanisms.amun.mechanism import Amun
+from discreet.wholelogs.amun.mechanism import Amun
 from tests.log.documents import document, event, trace
 
 Row = dict[str, Any]
@@ -297,10 +297,10 @@ def test_the_type_of_a_released_column_is_no_secret(tmp_path: Path, odd: str) ->
     amount = '<int key="amount" value="5"/>'
     traces = [trace(str(i), event(more=amount)) for i in range(100)]
     path.write_text(document(*traces, trace("odd", event(more=odd))))
-    released = Amun(epsilon=20, columns="amount").release(read_log(path)).artefact
+    released = Amun(epsilon=20, attributes="amount").release(read_log(path)).artefact
     assert released.table.schema["amount"] == pl.String
     if not odd:
-        declared = Amun(epsilon=20, columns="amount").release(
+        declared = Amun(epsilon=20, attributes="amount:integer").release(
             read_log(path, types="amount:integer")
         )
         assert declared.artefact.table.schema["amount"] == pl.Int64

@@ -14,7 +14,15 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import examples as steps
 from discreet.mechanisms.headtail import loglinear
 from discreet.mechanisms.headtail.candidates import PHASES
-from discreet.mechanisms.headtail.examples import CLIP, FINE, GRID, LONGEST, ONCE, Examples
+from discreet.mechanisms.headtail.examples import (
+    CLIP,
+    FINE,
+    GRID,
+    HALF,
+    LONGEST,
+    ONCE,
+    Examples,
+)
 from discreet.mechanisms.headtail.loglinear import LogLinear, trained
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
@@ -41,10 +49,10 @@ def some_weights(seed: int) -> Integers:
     return np.random.default_rng(seed).integers(-2000, 2000, size=SIZE)
 
 
-def stepped(counts: dict[tuple[str, ...], int], weights: Integers) -> Integers:
+def stepped(counts: dict[tuple[str, ...], int], weights: Integers, earlier: int = ONCE) -> Integers:
     """The sum of one step, in blocks so small that cases meet in one and in several."""
     with patch.object(steps, "BLOCK", 20):
-        blocks = Examples.blocks(over_letters(counts))
+        blocks = Examples.blocks(over_letters(counts), earlier)
     total: Integers = np.sum([block.clipped_sum(weights) for block in blocks], axis=0)
     return total
 
@@ -65,7 +73,7 @@ def test_one_case_changes_a_step_by_the_clip_at_most(
 def test_a_very_long_case_changes_it_no_more() -> None:
     change = stepped({("a", "b", "a", "c") * 5000: 1}, some_weights(1))
     assert sum(int(x) ** 2 for x in change.ravel()) <= CLIP**2
-    assert Examples.of(over_letters({("a",) * 5000: 1})).observed[0].sum() == GRID * LONGEST
+    assert Examples.of(over_letters({("a",) * 5000: 1}), ONCE).observed[0].sum() == GRID * LONGEST
 
 
 def likelihood(sequence: str, weights: Floats) -> float:
@@ -82,7 +90,7 @@ def likelihood(sequence: str, weights: Floats) -> float:
 @pytest.mark.parametrize("sequence", ["aba", "c", "cabacbaac"])
 def test_a_gradient_is_that_of_the_log_likelihood(sequence: str) -> None:
     """Of the model that is walked through, so both see the same features."""
-    examples = Examples.of(over_letters({tuple(sequence): 1}))
+    examples = Examples.of(over_letters({tuple(sequence): 1}), ONCE)
     weights = some_weights(2) // 8
     total = examples.summed @ examples.gradients(weights)
     here = weights / FINE
@@ -94,7 +102,7 @@ def test_a_gradient_is_that_of_the_log_likelihood(sequence: str) -> None:
 
 
 def test_features_tell_last_before_seen_and_phase() -> None:
-    rows = Examples.of(over_letters({("a", "b", "a"): 1})).features.toarray()
+    rows = Examples.of(over_letters({("a", "b", "a"): 1}), ONCE).features.toarray()
     mark = len(LETTERS)
     rows = rows[np.argsort(rows[:, -PHASES:].argmax(axis=1))]
     assert (rows[:, 0] == 1).all()
@@ -105,16 +113,25 @@ def test_features_tell_last_before_seen_and_phase() -> None:
     assert [row[-PHASES:].tolist().index(2) for row in rows] == [0, 1, 2, 3]
 
 
+def test_earlier_activities_may_count_half() -> None:
+    log = over_letters({("a", "b", "a"): 1})
+    whole, half = (Examples.of(log, earlier).features.toarray() for earlier in (ONCE, HALF))
+    seen = slice(2 * len(LETTERS) + 3, -PHASES)
+    assert (whole[:, seen] == 2 * half[:, seen]).all()
+    whole[:, seen] = half[:, seen] = 0
+    assert (whole == half).all()
+
+
 def test_steps_with_the_same_past_are_one_context() -> None:
     """However many variants and activities there are; other pasts stay apart."""
     labels = tuple(f"activity {i:02d}" for i in range(70))
     codes = np.array([0, 69, 1, 0, 69, 2, 0, 68, 1], dtype=np.int32)
     log = Variants(labels, codes, np.array([0, 3, 6, 9]), np.ones(3, dtype=np.int64))
-    assert Examples.of(log).features.shape[0] == 1 + 1 + 2 + 3
+    assert Examples.of(log, ONCE).features.shape[0] == 1 + 1 + 2 + 3
 
 
 def test_no_case_at_all_is_a_step_of_noise() -> None:
-    model = trained(Variants.empty(LETTERS), 100.0, Gaussian("", 1.0), Randomness.seeded(3))
+    model = trained(Variants.empty(LETTERS), 100.0, 3.0, Gaussian("", 1.0), Randomness.seeded(3))
     assert model.weights.shape == SIZE
     assert np.isfinite(model.weights).all()
 
@@ -123,7 +140,7 @@ def test_no_case_at_all_is_a_step_of_noise() -> None:
 def test_steps_are_as_large_as_the_noise_allows_but_not_larger_than_a_limit(cases: float) -> None:
     """Without a case the weights are noise alone; the mean over half of the steps spreads less."""
     nobody = Variants.empty(tuple("abcdefghijklmnop"))
-    model = trained(nobody, cases, Gaussian("", 0.01), Randomness.seeded(7))
+    model = trained(nobody, cases, 5.0, Gaussian("", 0.01), Randomness.seeded(7))
     spread = float(model.weights.std())
     if cases < 1e6:
         assert 0.5 * loglinear.NOISE < spread < loglinear.NOISE
@@ -135,7 +152,7 @@ def test_with_hardly_any_noise_it_learns_what_happens_once() -> None:
     """In any order, each once: what a chain of the last two activities cannot tell."""
     orders = ["abcd", "acbd", "bacd", "bcad", "cabd", "cbad"]
     truth = Variants.from_counts({tuple(order): 1000 for order in orders})
-    model = trained(truth, 6000.0, Gaussian("", 1e6), Randomness.seeded(5))
+    model = trained(truth, 6000.0, 4.0, Gaussian("", 1e6), Randomness.seeded(5))
     sampled = model.sample(8, 4000, np.random.default_rng(1))
     assert sum(sampled.to_dict().get(s, 0) for s, _ in truth) > 0.9 * sampled.cases
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.distances.similarity import relative_log_similarity
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail import (
@@ -262,12 +263,12 @@ def test_predicted_votes_help_where_votes_drown_and_do_no_harm_where_not() -> No
     rng = np.random.default_rng(3)
     true = rng.gamma(0.5, 20, size=300)
     noisy = np.rint(true + rng.laplace(0, 15, size=300)).astype(np.int64)
-    weighed = votes.weighed(noisy, true, 15.0, true.sum())
+    weighed = votes.weighed(noisy, true, 15.0, true.sum(), 0.5)
     assert weighed.sum() == pytest.approx(true.sum())
     assert weighed.min() >= 0
     alone = votes.onto_simplex(noisy.astype(np.float64), true.sum())
     assert np.abs(weighed - true).sum() < np.abs(alone - true).sum()
-    clear = votes.weighed(np.rint(true).astype(np.int64), np.ones(300), 0.01, true.sum())
+    clear = votes.weighed(np.rint(true).astype(np.int64), np.ones(300), 0.01, true.sum(), 0.5)
     assert np.abs(clear - true).max() < 1
 
 
@@ -318,6 +319,18 @@ def test_pruning_hardly_touches_real_variants() -> None:
     _, moved = judge.kept(np.array([s in found.to_dict() for s, _ in release]))
     assert moved @ release.counts <= pruning.SHOWN
     assert len(found) < len(release)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_clear_model_costs_no_more_than_is_said(seed: int) -> None:
+    """What is left of a release, here one of much disorder, is as like it as MOVED says."""
+    rng = np.random.default_rng(seed)
+    rows = [("".join(rng.choice(list("abcd"), size=5)), int(rng.integers(1, 4))) for _ in range(12)]
+    release = Variants.from_counts([*rows, ("abcd", 60), ("acbd", 40)])
+    found = pruning.pruned(release, Variants.empty(release.activities))
+    assert found.cases == release.cases
+    assert len(found) < len(release)
+    assert relative_log_similarity(release, found) >= 1 - pruning.MOVED - 1e-9
 
 
 def test_many_activities_are_left_as_they_are() -> None:

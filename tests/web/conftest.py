@@ -6,17 +6,23 @@ import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
 from discreet.ledger.location import locate
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
+from discreet.web import api
 from discreet.web.app import create_app
 from discreet.web.house import House
+from discreet.web.pages import shared
+from discreet.web.pages import steward as stewards
 from discreet.web.settings import Settings
 
 HOST = "http://localhost"
@@ -65,6 +71,17 @@ def settled(house: House, job: str, seconds: float = 600) -> Any:
     raise AssertionError(f"{found.kind} is not over: {found}")
 
 
+def routes() -> list[tuple[str, str]]:
+    """Every address and method, from the routers themselves."""
+    found = []
+    for router in (stewards.router, shared.router, api.router):
+        for route in router.routes:
+            assert isinstance(route, APIRoute)
+            found += [(method, route.path) for method in sorted(route.methods or ())]
+    assert len(found) > 60
+    return found
+
+
 @pytest.fixture(scope="session")
 def logs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a log in which one activity is a secret."""
@@ -74,6 +91,20 @@ def logs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = (folder / "permits.csv").read_text(encoding="utf-8").splitlines()
     rare = [lines[1].replace(lines[1].split(",")[1], SECRET)]
     (folder / "permits.csv").write_text("\n".join([lines[0], *rare, *lines[2:], ""]), "utf-8")
+    begin = datetime(2024, 1, 1)
+    lake = pl.DataFrame(
+        {
+            "patient": [f"p{case}" for case in range(60) for _ in range(2)],
+            "what": ["enter", "leave"] * 60,
+            "when": [begin + timedelta(hours=hour) for hour in range(120)],
+            "ward": ["A", "B"] * 60,
+            "age": [30 + case // 2 for case in range(120)],
+        }
+    )
+    (folder / "lake").mkdir()
+    for part in range(2):
+        lake[60 * part : 60 * (part + 1)].write_parquet(folder / "lake" / f"{part}.parquet")
+    (folder / "elsewhere").symlink_to(folder / "lake")
     return folder
 
 

@@ -134,7 +134,7 @@ def test_the_steward_in_a_browser(chromium: Chromium, house: House, tmp_path: Pa
         watched.accessible()
         page.click("main button:has-text('Go on')")
         page.click("text=Try once")
-        page.wait_for_selector("text=The process after")
+        page.wait_for_selector("text=Most frequent variants")
         watched.accessible()
         page.click("text=Go on to the release")
         for source, cap in (("small", "0.5"), ("visits", "3")):

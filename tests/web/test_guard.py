@@ -23,7 +23,9 @@ HOSTILE = "<img src=x onerror=alert(1)>\"'.csv"
 def test_the_link_works_once(steward: Browser, house: House) -> None:
     link = house.people.fresh_link()
     other = TestClient(steward.client.app, HOST)
-    assert other.get("/enter?key=wrong").status_code == 403
+    for wrong in ("wrong", "%C3%A9", ""):
+        assert other.get(f"/enter?key={wrong}").status_code == 403
+    assert other.get("/enter?key=%00").status_code == 400
     assert other.get(f"/enter?key={link}").status_code == 200
     assert TestClient(steward.client.app, HOST).get(f"/enter?key={link}").status_code == 403
 
@@ -47,7 +49,7 @@ def test_every_answer_is_fenced_in(steward: Browser) -> None:
         assert "script-src 'self'" in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
     assert steward.client.get("/").headers["cache-control"] == "no-store"
 
 
@@ -78,11 +80,17 @@ def test_a_foreign_name_is_refused(steward: Browser) -> None:
 
 def test_a_form_of_another_site_or_session_is_refused(steward: Browser, house: House) -> None:
     form = {"csrf": steward.csrf, "name": "permits.csv"}
-    for headers in ({"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}):
+    for headers in (
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ):
         answer = steward.client.post("/logs/chosen", data=form, headers=headers)
         assert answer.status_code == 403
-    answer = steward.client.post("/logs/chosen", data={"csrf": "x", "name": "permits.csv"})
-    assert answer.status_code == 422
+    for wrong in ("x", "é", ""):
+        answer = steward.client.post("/logs/chosen", data={"csrf": wrong, "name": "permits.csv"})
+        assert answer.status_code == 422
     assert not house.logs.all()
 
 

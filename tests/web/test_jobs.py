@@ -10,17 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert
 from starlette.testclient import TestClient
 
-from discreet.ledger.ledger import Ledger
 from discreet.log.errors import LogError
-from discreet.mechanisms.registry import mechanism
-from discreet.web import database as tables
 from discreet.web.app import create_app
 from discreet.web.choosing import chosen
 from discreet.web.house import House
-from discreet.web.jobs import job_mark
 from discreet.web.logs import Log
 from discreet.web.settings import Settings
 from discreet.web.work.reading import check_unpacked
@@ -70,43 +65,6 @@ def test_a_worker_that_is_killed_fails_and_says_what_was_spent(
     assert over.state == "failed"
     assert "Nothing was spent." in over.problem
     assert house.release_of(job=job) is None
-
-
-def test_a_server_that_stopped_leaves_no_raw_file_and_tells_what_was_spent(
-    settings: Settings, house: House
-) -> None:
-    """As after a crash: rows say that jobs run, files lie about, and one release was booked."""
-    house.budgets.set("test", "town", {"epsilon": "3", "delta": "1e-5"})
-    spec = {"source": "town", "purpose": "", "language": "en"}
-    with house.database.writing() as connection:
-        for name, kind in (("a" * 32, "release"), ("b" * 32, "release"), ("c" * 32, "look")):
-            connection.execute(
-                insert(tables.jobs).values(
-                    id=name, kind=kind, user="test", state="running", rank=0, asked=1.0, spec=spec
-                )
-            )
-    promise = mechanism("travas", epsilon=1).guarantee().naming("case", None)
-    with Ledger(settings.ledger) as ledger:
-        entry = ledger.book(
-            "town", promise, mechanism="travas", parameters={}, purpose=job_mark("a" * 32)
-        )
-    upload = brought(house)
-    (settings.releases / ("a" * 32)).mkdir()
-    house.database.close()
-
-    again = House(settings)
-    assert not upload.path.exists()
-    with TestClient(create_app(settings, again), HOST):
-        found = {name: again.jobs.get(name * 32) for name in "abc"}
-        assert {job.state for job in found.values()} == {"failed"}
-        assert f"Entry {entry.number} on town" in found["a"].problem
-        assert "stays spent" in found["a"].problem
-        assert "Nothing was spent." in found["b"].problem
-        assert not again.logs.all()
-        assert not list(settings.releases.iterdir())
-        assert brought(again).path.exists()
-    assert not settings.uploads.exists(), "removed on exit"
-    assert not settings.jobs.exists()
 
 
 def test_a_job_that_takes_too_long_or_too_much_is_ended(settings: Settings, tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ def test_the_demo_opens_and_leaves_nothing(tmp_path: Path) -> None:
             said += line
         link = re.search(r"http://\S+", said)
         assert link is not None
+        assert re.search(r"name analyst, password \S{16}", said)
         assert answered(f"http://localhost:{port}/sign-in") == 200
         assert list(tmp_path.glob("discreet-demo-*/web.db"))
         server.send_signal(signal.SIGINT)

@@ -7,8 +7,46 @@ import zipfile
 
 from discreet.ledger.ledger import Ledger
 from discreet.privacy.guarantee import Budget
+from discreet.web.choosing import build
 from discreet.web.house import House
 from tests.web.conftest import SECRET, Browser, settled
+
+
+def test_a_folder_of_parquet_a_saved_mapping_and_further_columns(
+    steward: Browser, house: House
+) -> None:
+    shown = steward.get("/")
+    assert "<option>lake</option>" in shown
+    assert "elsewhere" not in shown, "a link that leads out of the folder"
+    columns = steward.post("/logs/chosen", name="lake")
+    log = columns.split("/")[2]
+    steward.get(columns)
+    looked = house.jobs.latest("look", log)
+    assert looked is not None
+    looked = settled(house, looked.id)
+    assert looked.state == "failed"
+    assert looked.result["columns"] == ["patient", "what", "when", "ward", "age"]
+    saved = b'case = "patient"\nactivity = "what"\ntimestamp = "when"\n'
+    for wrong in (saved + b'query = "SELECT 1"\n', b"{"):
+        steward.post(columns, 422, files={"mapping": ("m.toml", wrong)})
+    steward.post(columns, files={"mapping": ("m.toml", saved)})
+    steward.get(columns)
+    looked = house.jobs.latest("look", log, reading=house.logs.get(log).reading)
+    assert looked is not None
+    looked = settled(house, looked.id)
+    assert looked.state == "done", looked.problem
+    assert looked.result["facts"]["cases"] == 60
+    assert looked.result["attributes"] == [["ward", "text"], ["age", "integer"]]
+    assert steward.client.get(f"/logs/{log}/mapping.toml").content == saved
+
+    assert 'name="a.ward"' in steward.get(f"/logs/{log}/choose?what=log")
+    wanted = {"a.ward": "text", "a.age": "integer", "p.attributes": "", "p.delta": "1e-6"}
+    steward.post(f"/logs/{log}/choose", what="log", mechanism="whole", level="1.0", **wanted)
+    choice = house.logs.get(log).choice
+    assert choice["parameters"]["attributes"] == ["ward:text", "age:integer"]
+    assert "age" in str(build(choice).guarantee().to_dict())
+    chosen = steward.get(f"/logs/{log}/choose")
+    assert '<option value="integer" selected>' in chosen
 
 
 def test_from_a_log_to_a_bundle(steward: Browser, house: House) -> None:
@@ -79,7 +117,7 @@ def test_from_a_log_to_a_bundle(steward: Browser, house: House) -> None:
     measured = house.report(job)
     assert measured is not None
     assert settled(house, measured.id).state == "done", house.jobs.get(measured.id).problem
-    assert "The process after" in steward.get(first)
+    assert "Most frequent variants" in steward.get(first)
     report = steward.client.get(f"{first}/report")
     assert report.headers["content-disposition"].startswith('attachment; filename="PRIVATE')
     assert "not to be shared" in report.text

@@ -13,6 +13,9 @@ START = datetime(2021, 3, 1, 8, tzinfo=UTC)
 WORKING = {"check": 0.05, "decide": 1.5, "unheard of": 300.0}
 """Hours that an activity takes."""
 
+WEIGHTS = {"register": 3.0, "check": 200.0}
+"""About how much an event of an activity weighs."""
+
 Event = tuple[str, float, str | None, float | None]
 """Activity, hours since `START`, resource, amount of the case."""
 
@@ -27,6 +30,8 @@ def log_of(cases: list[list[Event]]) -> EventLog:
             resource,
             amount,
             START + timedelta(hours=hours - WORKING.get(activity, 0)),
+            None if amount is None else "large" if amount > 99 else "small",
+            WEIGHTS.get(activity, 0.5) * (1 + i % 7),
         )
         for i, case in enumerate(cases)
         for activity, hours, resource, amount in case
@@ -40,6 +45,8 @@ def log_of(cases: list[list[Event]]) -> EventLog:
             "org:resource": pl.String,
             "case:amount": pl.Float64,
             "start_timestamp": pl.Datetime("us", "UTC"),
+            "case:kind": pl.String,
+            "weight": pl.Float64,
         },
         orient="row",
     )

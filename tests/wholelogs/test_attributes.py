@@ -8,7 +8,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.wholelogs import Whole
 from discreet.wholelogs.declaring import Attribute, read_attributes
-from discreet.wholelogs.values import OTHER
+from discreet.wholelogs.naming import OTHER
 from tests.wholelogs.logs import Event, log_of, office
 
 ASKED = ("org:resource", "case:amount:number")
@@ -84,6 +84,31 @@ def test_numbers_without_spikes_follow_their_distribution() -> None:
     amounts = log.table["case:amount"]
     for quantile in (0.1, 0.5, 0.9):
         assert amounts.quantile(quantile) == pytest.approx(10 + 4000 * quantile, rel=0.15)
+
+
+def test_attributes_go_with_durations_and_with_each_other() -> None:
+    """Slow cases are about large amounts, and the kind follows from the amount."""
+    cases: list[list[Event]] = []
+    for case in office(2000):
+        amount = 250.0 if case[2][1] - case[0][1] > 60 else 50.0
+        cases.append([(activity, at, who, amount) for activity, at, who, _ in case])
+    asked = ("case:amount:number", "case:kind", "weight:number")
+    mechanism = Whole(epsilon=60, variants="travas", attributes=asked)
+    drawn = mechanism.release(log_of(cases)).artefact
+    assert isinstance(drawn, EventLog)
+    hours = pl.col("time:timestamp").max() - pl.col("time:timestamp").min()
+    each = drawn.table.group_by("case:concept:name").agg(
+        hours.dt.total_hours().alias("hours"), pl.col("case:amount", "case:kind").first()
+    )
+    slow = each["hours"] > 60
+    large = (each["case:amount"] > 99).fill_null(value=False)
+    kind = (each["case:kind"] == "large").fill_null(value=False)
+    assert (large == slow).to_numpy().mean() > 0.85
+    assert (kind == large).to_numpy().mean() > 0.85
+    weights = drawn.table.group_by("concept:name").agg(pl.col("weight").median())
+    middle = dict(weights.iter_rows())
+    assert middle["register"] < 30
+    assert middle["check"] > 100
 
 
 @pytest.mark.parametrize(

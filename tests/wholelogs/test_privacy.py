@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from discreet.arrays import Floats, Integers
 from discreet.mechanisms.blocks.contributions import GRID, Contributions
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.steps import Gaussian
-from discreet.wholelogs import Whole, profiles, tables, values, work
+from discreet.privacy.steps import Choosing, Gaussian
+from discreet.wholelogs import Whole, chains, naming, profiles, tables, values, work
 from discreet.wholelogs.attributes import MOST_VOTES, Observed
 from discreet.wholelogs.completing import complete
 from discreet.wholelogs.courses import Courses
 from discreet.wholelogs.declaring import Attribute
+from discreet.wholelogs.naming import Names
 from tests.wholelogs.logs import Event, log_of, office
 
 Question = tuple[str, int, int]
@@ -36,6 +37,7 @@ class Replay:
         self.answers: list[tuple[Floats, float]] = []
         self.named: dict[str, tuple[pl.Series, dict[Any, int]]] = {}
         self.rhos: list[Fraction] = []
+        self.scores: list[list[tuple[Choosing, int, list[int]]]] = [[], []]
         self.run = 0
 
     def noisy_sum(
@@ -48,17 +50,17 @@ class Replay:
         place = len(self.questions[self.run])
         self.questions[self.run].append((step.name, size, bound))
         self.tables[self.run].append(exact)
+        noise = step.noise(bound)
+        drawn = noise.draw(size, rng)  # also in the second run: what is drawn later must be alike
         if self.run == 0:
             self.rhos.append(step.rho)
-            noise = step.noise(bound)
-            noisy = exact / GRID + noise.draw(size, rng)
-            self.answers.append((noisy, noise.deviation))
+            self.answers.append((exact / GRID + drawn, noise.deviation))
         return self.answers[place]
 
     def names(
         self, observed: Observed, courses: Courses, attribute: Attribute, spending: Any,
         rng: Randomness,
-    ) -> tuple[pl.Series, Integers, tuple[Floats, float]]:  # fmt: skip
+    ) -> Names:  # fmt: skip
         """Names are those of the first run, whose values the second has or lacks."""
         step = spending.find(f"names of {attribute.column}", Gaussian)
         if attribute.of_case:
@@ -83,7 +85,17 @@ class Replay:
             self.tables[0][-1] = np.zeros(1, dtype=np.int64)
         number = {value: i for i, value in enumerate(named.to_list())}
         codes = [number.get(value, len(named)) for value in observed.values.to_list()]
-        return named, np.array(codes, dtype=np.int64), (np.zeros(len(named)), 1.0)
+        shown = [before[value] / GRID for value in named.to_list()]
+        return Names(named, np.array(codes, dtype=np.int64), np.array(shown), 1.0)
+
+    def choose(
+        self, step: Choosing, scores: list[int], sensitivity: int, *, monotone: bool,
+        rng: Randomness,
+    ) -> int:  # fmt: skip
+        """The choice of the first run; what it costs is counted where the scores are compared."""
+        assert not monotone
+        self.scores[self.run].append((step, sensitivity, scores))
+        return len(self.scores[self.run]) % len(scores)
 
 
 def first_votes(observed: Observed, offsets: Integers, _: Randomness) -> tuple[Integers, Integers]:
@@ -117,13 +129,15 @@ def test_one_case_more_costs_what_is_stated(
 ) -> None:
     cases = office(400)
     mechanism = Whole(
-        epsilon=4, attributes=("org:resource", "case:amount:number"), zone=zone,
-        begun="start_timestamp",
+        epsilon=4,
+        attributes=("org:resource", "case:amount:number", "case:kind", "weight:number"),
+        zone=zone, begun="start_timestamp",
     )  # fmt: skip
     replay = Replay()
-    for module in (tables, profiles, values, work):
+    for module in (tables, profiles, values, work, chains):
         monkeypatch.setattr(module, "noisy_sum", replay.noisy_sum)
-    monkeypatch.setattr(values, "_names", replay.names)
+    monkeypatch.setattr(Names, "find", replay.names)
+    monkeypatch.setattr(Choosing, "choose", lambda step, *a, **k: replay.choose(step, *a, **k))
     monkeypatch.setattr(Observed, "votes", first_votes)
     monkeypatch.setattr(Observed, "of_one_event", lambda self, offsets, rng: self.of_cases(offsets))
     released = log_of(cases).variants
@@ -146,10 +160,15 @@ def test_one_case_more_costs_what_is_stated(
         apart = int(((with_it - without) ** 2).sum())
         assert apart <= bound * GRID**2
         lost += rho * apart / (bound * GRID**2) if apart else 0
+    choices = Fraction(0)
+    for (step, sensitivity, more), (_, _, fewer) in zip(*replay.scores, strict=True):
+        assert max(abs(a - b) for a, b in zip(more, fewer, strict=True)) <= sensitivity
+        choices += step.rho
+    assert len(replay.scores[0]) == 2
     account = mechanism.spending.named("times and attributes")
     assert account.rho is not None
     assert 0 < lost <= account.rho
-    assert sum(replay.rhos) <= account.rho
+    assert sum(replay.rhos) + choices <= account.rho
 
 
 @given(
@@ -174,7 +193,7 @@ def test_threshold_of_names_keeps_lone_values_back(votes: int) -> None:
     step = Whole(attributes="org:resource").step("names of org:resource", Gaussian)
     noise = float(step.noise(1).size)
     for many in range(1, votes + 1):
-        least = math.ceil(values.naming_threshold(step, votes) - 1 / math.sqrt(many))
+        least = math.ceil(naming.naming_threshold(step, votes) - 1 / math.sqrt(many))
         reach = least + np.arange(0, 40_000)
         weights = np.exp(-(reach.astype(np.float64) ** 2) / (2 * noise))
         assert many * weights.sum() / np.sqrt(2 * np.pi * noise) <= step.failing

@@ -14,9 +14,9 @@ from discreet.log.texts import xes_type
 
 def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
     """The exact figures of a log, for its holder."""
-    variants = log.variants
+    variants = log.counted
     lengths = np.repeat(variants.lengths, variants.counts)
-    top = np.argsort(-variants.counts, kind="stable")[:frequent]
+    top = variants.take(np.argsort(-variants.counts, kind="stable")[:frequent])
     period = log.period()
     people = log.cases_of_individuals() if log.individual else None
     return {
@@ -35,9 +35,7 @@ def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
         "columns": _columns(log),
         "individuals": None if people is None else len(people),
         "most_cases_per_individual": None if people is None else int(people.max()),
-        "frequent": [
-            {"sequence": list(variants.sequence(i)), "count": int(variants.counts[i])} for i in top
-        ],
+        "frequent": [{"sequence": list(sequence), "count": count} for sequence, count in top],
     }
 
 

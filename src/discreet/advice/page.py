@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from discreet._version import __version__
 from discreet.advice.advising import Advice
 from discreet.advice.trials import COST, Trial, with_default
 from discreet.drawing.pages import render_page
-from discreet.drawing.plots import box_plot
+from discreet.drawing.plots import Curve, box_plot, line_plot
+from discreet.drawing.svg import SERIES
 from discreet.language import translate
 from discreet.privacy.words import certainty
 from discreet.utility.evaluation import WARNING
@@ -181,6 +184,34 @@ def plots(advice: Advice) -> list[tuple[str, str, str]]:
         lines = [(translate("reference"), references[name])] if name in references else []
         drawing = box_plot([f"ε = {e:g}" for e in budgets], series, values, lines)
         found.append((*reading(name), drawing))
+    return found
+
+
+def curves(advice: Advice) -> list[tuple[str, str, str]]:
+    """For each figure its name, how to read it, and a curve over ε for each mechanism.
+
+    Budgets stand at equal distances, as they do on a logarithmic axis of 0.1, 0.3, 1, 3.
+    """
+    ran = advice.trials.ran
+    series = with_default(trial.name for trial in ran)
+    budgets = sorted({trial.epsilon for trial in ran})
+    places = np.log10(budgets)
+    found = []
+    for name in _shown(advice):
+        drawn = []
+        for one, colour in zip(series, SERIES, strict=False):
+            means = {t.epsilon: t.figures[name] for t in ran if t.name == one and name in t.figures}
+            there = np.array([epsilon in means for epsilon in budgets])
+            heights = np.array([means[epsilon] for epsilon in budgets if epsilon in means])
+            drawn.append(Curve(one, places[there], heights, colour))
+        if name in advice.trials.references:
+            best = np.full(len(budgets), advice.trials.references[name])
+            drawn.append(Curve(translate("reference"), places, best, "#d33"))
+        title, meaning = reading(name)
+        plot = line_plot(
+            title, drawn, across=lambda x: f"ε = {10**x:.2g}", down=title, marks=places
+        )
+        found.append((title, meaning, plot))
     return found
 
 

@@ -78,7 +78,7 @@ def epsilon_from_runs(hits: int, other: int, runs: int, delta: float, alpha: flo
 def promising(hits: Floats, other: Floats, runs: int, delta: float, z: float = 4.0) -> Floats:
     """A quick version of the same bound for many events at once: to choose one, not to judge it.
 
-    Wilson's interval instead of Clopper and Pearson's.
+    Wilson's intervals for both shares instead of the exact test.
     """
     low, high = _wilson(hits, runs, -z), _wilson(other, runs, z)
     with np.errstate(divide="ignore", invalid="ignore"):

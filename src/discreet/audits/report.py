@@ -44,9 +44,10 @@ likely on one log as on the other, up to δ. So an event that was counted often 
    first steps were said to have answered that: so a way that only large logs lead to is audited
    on small ones.
 
-A lower bound below the certificate proves nothing by itself: the attack may have been weak. A
-bound above it is a counterexample. Audits use ε = 1 and δ = {delta:g} unless a row says otherwise,
-since nobody can see a probability of 10⁻⁶ in {runs:,} runs; the default δ is audited as well.
+A lower bound below the certificate proves nothing by itself: the attack may have been weak, and at
+0 no event told the logs apart. A bound above it is a counterexample. Audits use ε = 1 and
+δ = {delta:g} unless a row says otherwise, since nobody can see a probability of 10⁻⁶ in {runs:,}
+runs; the default δ is audited as well.
 """
 
 STEPS = """\
@@ -75,6 +76,8 @@ alphabet. To make its audit tell more:
   steps answered, where only that leads to the others;
 - what a step answers without `CountNoise.added`, `Selecting.select` or `Choosing.choose` is noted
   with `discreet.privacy.transcript.note`: only what the step's cost covers;
+- what is random but no secret, such as a network's first weights, is drawn from `public_coins` of
+  `discreet.privacy.randomness`: an audit then knows it;
 - a method `_draw_many` draws many releases of one log at once, where that is cheaper;
 - `@factors.register` in `discreet/audits/exact.py` states its output distribution, where known;
 - `discreet.audits.canaries` audits a model in one training run.
@@ -158,6 +161,7 @@ def overview(audit: Audit) -> tuple[str, ...]:
     """One row: mechanism, parameters, claimed, certified, bound, verdict, event, pair."""
     worst = audit.worst
     evidence = worst.evidence if worst else None
+    told = evidence if evidence and evidence.bound else None
     promise = audit.guarantee
     return (
         audit.mechanism,
@@ -166,8 +170,8 @@ def overview(audit: Audit) -> tuple[str, ...]:
         _budget(promise.holds),
         _number(audit.epsilon) + (" (exact)" if evidence and _is_exact(evidence) else ""),
         audit.words(),
-        evidence.event if evidence else "",
-        worst.pair if worst else "",
+        told.event if told else "",
+        worst.pair if worst and told else "",
     )
 
 

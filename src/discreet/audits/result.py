@@ -146,9 +146,15 @@ class Audit:
         return max(judged, key=_severity, default=None)
 
     def epsilon_of(self, step: str) -> float:
-        """The largest lower bound on ε that the answers of one step gave."""
+        """The largest lower bound on ε that the answers of one step gave.
+
+        Where no step is told apart from the release there is one only, whose answer it is.
+        """
         found = [pair.promise.by_step for pair in self.pairs if pair.promise]
-        return max((bounds.get(step, 0.0) for bounds in found), default=0.0)
+        return max(
+            (b.get(step, 0.0) if len(b) > 1 else max(b.values(), default=0.0) for b in found),
+            default=0.0,
+        )
 
     @property
     def epsilon(self) -> float:

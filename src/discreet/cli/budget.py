@@ -190,6 +190,8 @@ def export(
 def clock(purpose: Purpose = "", as_json: Json = False) -> None:
     """Continue from the present time if the clock was ahead when something was booked.
 
+    Otherwise nothing is booked until that time has come. The history keeps a note of it.
+
     [bold]Example[/bold]
 
       discreet budget clock --purpose "the laptop's clock was a year ahead"

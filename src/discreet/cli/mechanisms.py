@@ -24,6 +24,8 @@ def mechanisms(
 ) -> None:
     """List the mechanisms, or show one with its parameters and its proof.
 
+    The list says what each returns and what it guarantees by default.
+
     [bold]Examples[/bold]
 
       discreet mechanisms

@@ -159,9 +159,7 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     ]
     if wanted.parameters and function.__name__ in arguments:
         names = _named(arguments, positional="mechanism" in _positional(signature))
-        if "times" in signature.parameters and {"--times", "--attributes"} & {
-            argument.partition("=")[0] for argument in arguments
-        }:
+        if "times" in signature.parameters and _completed(arguments, names):
             names = [*(names or [wanted.default]), WHOLE]  # completes the variants of the first
         own = {parameter.name for parameter in fresh}
         fresh += [one for one in _parameter_keywords(wanted, names) if one.name not in own]
@@ -176,6 +174,12 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
     command.__signature__ = signature.replace(parameters=fresh)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in fresh}
     return command
+
+
+def _completed(arguments: Sequence[str], names: list[str]) -> bool:
+    """Whether times or attributes are asked for, or come with the default mechanism."""
+    given = {argument.partition("=")[0] for argument in arguments}
+    return bool({"--times", "--attributes"} & given) or not (names or "--no-times" in given)
 
 
 def _positional(signature: inspect.Signature) -> set[str]:
@@ -247,7 +251,8 @@ def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]
         owners = [one for one in mechanism_names() if name in mechanism_class(one).parameters()]
         if owners:
             raise ParameterError(
-                f"{' and '.join(chosen)} has no parameter {name!r}; it is one of "
+                f"{' and '.join(chosen)} {'has' if len(chosen) == 1 else 'have'} no parameter "
+                f"{name!r}; it is one of "
                 f"{', '.join(owners)} (choose by --mechanism)"
             )
 
@@ -284,8 +289,9 @@ def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLo
     with stage(f"reading {path.name}"):
         log = read_log(given, further=further, **options)
     if log.left_out.events:
-        cases, events = f"{log.left_out.cases:,} cases", f"{log.left_out.events:,} events"
-        steward_note(f"left out because values are missing: {cases}, {events}")
+        lost = zip(log.left_out, ("case", "event"), strict=True)
+        shown = ", ".join(f"{n:,} {word}{'s' if n != 1 else ''}" for n, word in lost)
+        steward_note(f"left out because values are missing: {shown}")
     return log
 
 

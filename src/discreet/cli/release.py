@@ -54,23 +54,33 @@ def release(
         ),
     ],
     mechanism: Annotated[
-        str,
+        str | None,
         mechanism_option(
-            "See `discreet mechanisms`; with --help after it, its own parameters are shown."
+            f"See `discreet mechanisms`; with --help after it, its own parameters are shown. "
+            f"Default {DEFAULT_MECHANISM}, with times where the log has them."
         ),
-    ] = DEFAULT_MECHANISM,
+    ] = None,
     times: Annotated[
-        bool,
+        bool | None,
         Option(
             "--times/--no-times",
             help="Release times too, for a mechanism that returns variants; half of the budget "
-            "goes there (--times-share). --attributes adds further columns.",
+            "goes there (--times-share). --attributes adds further columns. Default: times where "
+            "the log has them and no mechanism is named.",
         ),
-    ] = False,
+    ] = None,
     insecure_seed: Seed = None,
     dry_run: Annotated[
         bool,
         Option("--dry-run", help="Say what would be promised, spent and written; read no log."),
+    ] = False,
+    look: Annotated[
+        bool,
+        Option(
+            "--look",
+            help="Read the log and warn its holder of what would come out badly; spend and write "
+            "nothing. No guarantee covers what is said.",
+        ),
     ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -89,16 +99,22 @@ def release(
       discreet release log.xes -o shared.xes --epsilon 1 --delta 1e-6
       discreet release log.csv -o shared.csv --case patient --activity step --timestamp at
       discreet release log.xes -o shared.xes --individual case:person --cases-per-individual 3
-      discreet release log.xes -o shared.xes --times --attributes org:resource,case:amount:number
+      discreet release log.xes -o shared.xes --attributes org:resource,case:amount:number
+      discreet release log.xes -o shared.xes --attributes org:resource --look
+      discreet release log.xes -o variants.xes --no-times
       discreet release log.xes -o shared.xes --source hospital-a --purpose "yearly report"
       discreet release log.xes -o shared.xes --epsilon 2 --dry-run
       discreet release --mechanism dpim --help
     """
     from discreet.cli.whole import completed
+    from discreet.log.variant_tables import is_variant_table
     from discreet.mechanisms.registry import mechanism as build
 
-    mechanism, given = completed(mechanism, given_parameters(values), values, times)
-    chosen = build(mechanism, **given)
+    plain, options = mechanism or DEFAULT_MECHANISM, given_parameters(values)
+    unasked = mechanism is None and times is None and _in_memory(log, values)
+    unasked = unasked and not is_variant_table(output)
+    name, given = completed(plain, options, values, unasked or bool(times))
+    chosen = build(name, **given)
     tell = _nothing if quiet else steward_note
     booking = booking_of(chosen, log, output, values, suffixes=chosen.suffixes, tell=tell)
     booking.check(chosen, seeded=insecure_seed is not None)
@@ -106,22 +122,44 @@ def release(
         _rehearse(chosen, booking, output, as_json)
         return
     events = read(log, values, further=chosen.reads == "events")
+    if unasked and not events.has_times and not options.get("attributes"):
+        chosen = build(plain, **options)
+    if look or not quiet:
+        _warn(chosen, events)
+    if look:
+        err.print("Nothing was spent or written.")
+        return
     with stage("checking whether the log is known"):
         booking.recognise(events)
     released, certificate = _drawn(chosen, booking, events, output, insecure_seed)
     booking.confirm(certificate)
     if quiet:
         return
-    for note in chosen.advice(events):
-        steward_note(note)
     if as_json:
         _print(released, certificate, output)
         return
     show_written(certificate, output, released.describe())
 
 
+def _in_memory(log: Path, values: dict[str, Any]) -> bool:
+    """Whether events are surely at hand, by what is asked for: larger sources give variants."""
+    engine = values.get("engine") or "auto"
+    one_file = log.is_file() or str(log) == "-"
+    return engine in ("auto", "memory") and not values.get("query") and one_file
+
+
 def _nothing(note: str) -> None:
     """Print nothing."""
+
+
+def _warn(chosen: Mechanism, events: EventLog) -> None:
+    """Tell the holder of the log, before anything is paid for, what the raw log says."""
+    chosen.check(events)
+    warnings = chosen.advice(events)
+    for warning in warnings:
+        steward_note(warning)
+    if warnings:
+        err.print("This was read from the raw log: no guarantee covers it.", markup=False)
 
 
 def _drawn(

@@ -28,6 +28,8 @@ def sample(
 ) -> None:
     """Make a sample log: synthetic, realistic, nobody's data.
 
+    The column case:person says whose case it is. The same seed gives the same log.
+
     [bold]Examples[/bold]
 
       discreet sample hospital --cases 10000 -o hospital.xes

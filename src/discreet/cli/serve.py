@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.web.settings import Settings
 
 PORT = 8765
+DEMO = "sample hospital"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -102,13 +103,12 @@ def _open(settings: Settings, host: str, port: int, demo: bool) -> None:
     from discreet.web.settings import WebError
 
     house = House(settings)
-    if settings.team and not house.people.has_steward():
+    if settings.team and not house.people.anybody_signs_in("steward"):
         raise WebError(
             "nobody can sign in yet: start once without --team and with the same --folder, open "
             "the link, and let a steward in under People"
         )
-    if demo:
-        _demonstrate(house)
+    password = _demonstrate(house) if demo else ""
     shown = "localhost" if host in ("127.0.0.1", "::1") else host
     if settings.team:
         out.print(f"Sign in: http://{shown}:{port}/", markup=False)
@@ -116,6 +116,12 @@ def _open(settings: Settings, host: str, port: int, demo: bool) -> None:
         link = house.people.fresh_link()
         out.print("Open this link; it works once:", markup=False)
         out.print(f"  http://{shown}:{port}/enter?key={link}", markup=False, soft_wrap=True)
+    if password:
+        out.print(
+            "To be an analyst as well, sign in there in a private window:\n"
+            f"  name analyst, password {password}",
+            markup=False,
+        )
     out.print("Stop with Ctrl-C: uploaded logs are deleted then.", markup=False)
     answer(settings, host, port, house)
 
@@ -140,7 +146,17 @@ def _sample(folder: Path) -> Path:
     return folder
 
 
-def _demonstrate(house: House) -> None:
-    """A source with a budget, and its log at work."""
-    house.budgets.set("demo", "sample hospital", {"epsilon": "3", "delta": "1e-5"})
-    house.logs.choose("demo", "hospital.xes")
+def _demonstrate(house: House) -> str:
+    """A source with a budget, its log at work and offered, and an analyst; their password."""
+    import secrets
+
+    from discreet.web.choosing import chosen
+
+    house.budgets.set("demo", DEMO, {"epsilon": "3", "delta": "1e-5"})
+    log = house.logs.choose("demo", "hospital.xes")
+    house.logs.set_choice(log, chosen({"parameters": {"epsilon": 1.0}}))
+    log = house.logs.get(log.id)
+    house.asking.offer("demo", DEMO, log, "Patients of a sample hospital", 0.5)
+    password = secrets.token_urlsafe(12)
+    house.people.add("demo", "analyst", "analyst", password)
+    return password

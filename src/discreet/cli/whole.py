@@ -16,18 +16,19 @@ def completed(
     Attributes that are declared as numbers are read as such, and hours are those of the zone in
     which times are read.
     """
-    if not (mechanism == WHOLE or times or (given.get("attributes") and mechanism != "amun")):
-        return mechanism, given
     from discreet.log.types import declared
-    from discreet.wholelogs.asking import asked_whole, declared_types
+    from discreet.wholelogs.asking import asked_whole, declared_types, has_times
 
-    whole = asked_whole(mechanism, given)
+    if not has_times(mechanism):
+        if not (times or given.get("attributes")):
+            return mechanism, given
+        mechanism, given = WHOLE, asked_whole(mechanism, given)
     reading = reading_options(values)
-    whole.setdefault("zone", reading.get("timezone") or "UTC")
+    whole = {"zone": reading.get("timezone") or "UTC", **given}
     types = reading.get("types")
     known = declared(types) if isinstance(types, str) else dict(types or {})
     kinds = declared_types(whole)
     if kinds:
         merged = {**known, **kinds}
         values["types"] = ", ".join(f"{column}:{kind}" for column, kind in merged.items())
-    return WHOLE, whole
+    return mechanism, whole

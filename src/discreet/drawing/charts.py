@@ -10,6 +10,7 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.drawing import svg
 from discreet.drawing.plots import shade
+from discreet.language import translate
 
 WIDTH = 480
 LETTERS = 24
@@ -60,7 +61,7 @@ def week_map(title: str, shares: Floats, most: float) -> str:
     for hour in range(0, 24, 3):
         parts.append(svg.text(left + wide * (hour + 0.5), top - 6, f"{hour}", anchor="middle"))
     for day, name in enumerate(DAYS):
-        parts.append(svg.text(left - 6, top + high * day + 16, name, anchor="end"))
+        parts.append(svg.text(left - 6, top + high * day + 16, translate(name), anchor="end"))
         for hour in range(24):
             colour = shade(float(shares[day, hour]) / most if most else 0.0)
             x, y = left + wide * hour, top + high * day

@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.arrays import Booleans
 from discreet.drawing import svg
+from discreet.language import translate
 from discreet.log.follows import END, START, Follows
 
 WIDTH, HEIGHT = 164.0, 38.0
@@ -29,15 +30,21 @@ QUICK = 200
 Point = tuple[float, float]
 
 
-def draw_follows(follows: Follows, notes: Mapping[tuple[int, int], str] | None = None) -> str:
+def draw_follows(
+    follows: Follows,
+    notes: Mapping[tuple[int, int], str] | None = None,
+    *,
+    each: int | None = None,
+) -> str:
     """The graph; the wider a line, the more often it was taken. Steps back are dashed.
 
     Each line says how often it was taken, or what `notes` has for it, by source and target.
     Of a large graph only the most frequent steps are drawn, and for each activity the ones that
-    lead to it and from it most often; a line at the foot says so.
+    lead to it and from it most often; a line at the foot says so. `each` asks for so many steps
+    per activity: with two, 50 activities are still legible.
     """
     size = len(follows.activities)
-    shown = most_frequent(follows)
+    shown = most_frequent(follows, each)
     pairs = [(int(i), int(j)) for i, j in zip(*np.nonzero(shown), strict=True)]
     pairs.sort(key=lambda pair: int(follows.counts[pair]))
     counts = [int(follows.counts[pair]) for pair in pairs]
@@ -69,17 +76,20 @@ def draw_follows(follows: Follows, notes: Mapping[tuple[int, int], str] | None =
     note = []
     if len(pairs) < len(follows):
         share = sum(counts) / int(follows.counts.sum())
-        left = (
-            f"{len(pairs):,} of {len(follows):,} steps are drawn, {share:.1%} of all that happened"
+        left = translate(
+            "%(drawn)s of %(steps)s steps are drawn, %(share)s%% of all that happened",
+            drawn=f"{len(pairs):,}",
+            steps=f"{len(follows):,}",
+            share=f"{100 * share:.1f}",
         )
         note, height = [svg.text(MARGIN, height + 4, left, "quiet")], height + MARGIN
     return svg.page(width, height, [*lines, *labels, *boxes, *note], repr(follows))
 
 
-def most_frequent(follows: Follows) -> Booleans:
+def most_frequent(follows: Follows, each: int | None = None) -> Booleans:
     """The steps that are drawn: each activity's most frequent ways in and out, then the rest."""
-    counts = follows.counts
-    many = max(ALL, min(MOST, EACH * len(follows.activities)))
+    counts, size = follows.counts, len(follows.activities)
+    many = max(ALL, min(MOST, EACH * size)) if each is None else each * size
     if len(follows) <= many:
         return counts > 0
     kept = np.zeros(counts.shape, dtype=np.bool_)

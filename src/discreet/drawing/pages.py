@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.language import language, translate
+from discreet.language import grouped, language, translate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,6 +32,7 @@ def environment(package: str) -> Environment:
         lstrip_blocks=True,
     )
     pages.globals["language"] = language
+    pages.filters |= {"grouped": grouped, "translated": translate}
     pages.policies["ext.i18n.trimmed"] = True
     pages.install_gettext_callables(  # type: ignore[attr-defined]
         translate, lambda one, many, number: translate(one if number == 1 else many), newstyle=True

@@ -15,6 +15,9 @@ from discreet.drawing import svg
 WIDTH, HEIGHT = 680, 320
 LEFT, RIGHT, TOP, BOTTOM = 64, 40, 56, 44
 
+DOTTED = 12
+"""A curve of so few points shows them."""
+
 LOW, MIDDLE, HIGH = (253, 246, 227), (118, 183, 178), (23, 63, 95)
 """The scale of a heat map; a cell brings its own background, so it is the same in the dark."""
 
@@ -36,8 +39,9 @@ def line_plot(
     across: Callable[[float], str],
     down: str,
     logarithmic: bool = False,
+    marks: Floats | None = None,
 ) -> str:
-    """Curves over common axes; `across` writes a value of x, `down` names y.
+    """Curves over common axes; `across` writes a value of x, at `marks` if given; `down` names y.
 
     With `logarithmic` both axes show powers of ten, and a value of y below 1 lies at the foot.
     """
@@ -63,18 +67,25 @@ def line_plot(
         name = f"{10**value:g}" if logarithmic else f"{value:g}"
         parts.append(svg.line(LEFT, y, WIDTH - RIGHT, y, "grid"))
         parts.append(svg.text(LEFT - 6, y + 4, name, anchor="end"))
-    marks = _ticks(low, high, logarithmic) if logarithmic else np.linspace(low, high, 6)
+    if marks is None:
+        marks = _ticks(low, high, logarithmic) if logarithmic else np.linspace(low, high, 6)
     for value in marks.tolist():
         name = across(10**value if logarithmic else value)
         parts.append(svg.text(place_x(value), HEIGHT - BOTTOM + 18, name, anchor="middle"))
     for number, curve in enumerate(curves):
         pairs = zip(scaled(curve.x).tolist(), scaled(curve.y).tolist(), strict=True)
-        points = " ".join(f"{place_x(x):.1f},{place_y(y):.1f}" for x, y in pairs)
+        places = [(place_x(x), place_y(y)) for x, y in pairs]
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         legend = LEFT + 110 * number
         parts.append(
             f'<polyline points="{points}" fill="none" stroke="{curve.colour}" '
             'stroke-width="1.5" stroke-opacity="0.85"/>'
         )
+        if len(curve.x) <= DOTTED:
+            parts += [
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{curve.colour}"/>'
+                for x, y in places
+            ]
         if curve.name:
             mark = svg.line(legend, 37, legend + 18, 37, stroke=curve.colour, stroke_width="3")
             parts += [mark, svg.text(legend + 24, 41, curve.name)]

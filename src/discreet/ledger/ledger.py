@@ -275,6 +275,11 @@ class Ledger:
             if row["kind"] not in ("finished", "written")
         ]
 
+    def head(self) -> Head:
+        """The chain's end, which changes with every entry."""
+        with self.storage.reading() as connection:
+            return storage.head(connection)
+
     def export(self) -> dict[str, Any]:
         """Every entry word for word with its hash, and the head: the chain can be checked again."""
         with self.storage.reading() as connection:

@@ -80,6 +80,9 @@ def _table(data: bytes, mark: str, name: str, before: int) -> pl.DataFrame:
         reason = str(error).strip().partition("\n")[0]
         raise LogError(f"{name} is not a readable CSV table: {reason}") from None
     names = _header(data, mark)
+    for column in names:
+        if column and names.count(column) > 1:
+            raise LogError(f"{name}: the header names {column!r} more than once; rename one")
     if len(names) == len(set(names)) == table.width:
         table.columns = names
     if separators != (table.width - 1) * (table.height + 1):

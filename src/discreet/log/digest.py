@@ -3,32 +3,96 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
-from discreet.log.events import TIME, EventLog
-from discreet.log.texts import as_text
+from discreet.log.events import CASE, TIME, EventLog
+from discreet.log.expand import Expansion
+from discreet.log.texts import as_text, per_case
 from discreet.log.variants import spans
 
+CASES_AT_ONCE = 100_000
+"""Cases that are handed over at a time."""
 
-def content_digest(log: EventLog) -> str:
+
+def content_digest(log: EventLog | Expansion) -> str:
     """SHA-256 of the events: every column by name, cases by identifier, events in their order.
 
     Written to XES, CSV or Parquet and read again, a log keeps its digest; a changed, added or
-    removed value, event or column changes it. Attributes of the whole log do not count.
+    removed value, event or column changes it. Attributes of the whole log do not count. Of an
+    expansion every variant is put into words once.
     """
-    by_name = np.argsort(pl.Series(log.case_ids, dtype=pl.String).rank("ordinal").to_numpy())
-    rows = log.order[spans(log.offsets, by_name)[0]]
     total = hashlib.sha256()
+    columns = _expanded(log) if isinstance(log, Expansion) else _columns(log)
+    for parts in columns:
+        for size, pieces in parts:
+            total.update(size.to_bytes(8, "big"))
+            for piece in pieces:
+                total.update(piece)
+    return total.hexdigest()
+
+
+Parts = tuple[tuple[int, Iterator[bytes]], ...]
+"""What is said of a column: its name, the length of each value, the values; sizes before each."""
+
+
+def _columns(log: EventLog) -> Iterator[Parts]:
+    rows = log.order[spans(log.offsets, _by_name(log.case_ids))[0]]
     for name in sorted(log.table.columns):
         values = log.table[name].gather(rows)
-        if values.null_count() == len(values):
+        if values.null_count() < len(values):
+            lengths, texts = _worded(values)
+            joined: str = texts.str.join("").item()
+            yield _whole(name.encode()), _whole(lengths.tobytes()), _whole(joined.encode())
+
+
+def _expanded(expansion: Expansion) -> Iterator[Parts]:
+    one, names = expansion.patterns, expansion.case_ids
+    by_name = _by_name(names)
+    chosen = expansion.variant_of_case[by_name]
+    events = np.diff(one.offsets)
+    used = np.repeat(np.bincount(chosen, minlength=one.cases), events) > 0
+    for name in sorted(one.table.columns):
+        values = one.frame[name]
+        if values.filter(pl.Series(used)).null_count() == used.sum():
             continue
-        texts = values.to_physical().cast(pl.String) if name == TIME else as_text(values)
-        lengths = texts.str.len_bytes().cast(pl.Int64).fill_null(-1).to_numpy()
-        joined: str = texts.fill_null("").str.join("").item()
-        for part in (name.encode(), lengths.tobytes(), joined.encode()):
-            total.update(len(part).to_bytes(8, "big"))
-            total.update(part)
-    return total.hexdigest()
+        if name == CASE:
+            words = [names[place].encode() for place in by_name.tolist()]
+            many = events[chosen].tolist()
+            spoken = b"".join(word * often for word, often in zip(words, many, strict=True))
+            size = np.array([len(word) for word in words], dtype=np.int64)
+            yield _whole(name.encode()), _whole(np.repeat(size, many).tobytes()), _whole(spoken)
+            continue
+        measured, texts = _worded(values)
+        per_event = measured.tobytes()
+        counted = [per_event[8 * a : 8 * b] for a, b in pairwise(one.offsets.tolist())]
+        spoken_once = per_case(texts, one.offsets)
+        sizes = np.array([len(text) for text in spoken_once], dtype=np.int64)
+        yield (
+            _whole(name.encode()),
+            (8 * int(events[chosen].sum()), _joined(counted, chosen)),
+            (int(sizes[chosen].sum()), _joined(spoken_once, chosen)),
+        )
+
+
+def _whole(part: bytes) -> tuple[int, Iterator[bytes]]:
+    return len(part), iter((part,))
+
+
+def _joined(pieces: list[bytes], chosen: np.ndarray) -> Iterator[bytes]:
+    for begin in range(0, len(chosen), CASES_AT_ONCE):
+        yield b"".join(map(pieces.__getitem__, chosen[begin : begin + CASES_AT_ONCE].tolist()))
+
+
+def _by_name(names: list[str]) -> np.ndarray:
+    return np.argsort(pl.Series(names, dtype=pl.String).rank("ordinal").to_numpy())
+
+
+def _worded(values: pl.Series) -> tuple[np.ndarray, pl.Series]:
+    """The length of each value in bytes, -1 where it is missing, and its text."""
+    texts = values.to_physical().cast(pl.String) if values.name == TIME else as_text(values)
+    lengths = texts.str.len_bytes().cast(pl.Int64).fill_null(-1).to_numpy()
+    return lengths, texts.fill_null("")

@@ -12,6 +12,7 @@ import polars as pl
 
 from discreet import notebook
 from discreet.arrays import Integers, Ints
+from discreet.log.counted import Counted
 from discreet.log.errors import LogError
 from discreet.log.variants import Variants, as_pandas, spans
 
@@ -22,9 +23,9 @@ LIFECYCLE = "lifecycle:transition"
 
 Classifier = Literal["activity", "activity+lifecycle"]
 
-Reads = Literal["variants", "events"]
-"""What of a log is read: how often each variant occurs, or single events as well. The less is
-read, the larger a log may be."""
+Reads = Literal["counts", "variants", "events"]
+"""What of a log is read: how many cases follow each variant and the sequences of a few, all
+sequences, or single events as well. The less is read, the larger a log may be."""
 
 
 class LeftOut(NamedTuple):
@@ -55,6 +56,8 @@ class EventLog:
     names: dict[str, str] = field(default_factory=dict)
     left_out: LeftOut = LeftOut()
     classifier: Classifier = "activity"
+    whole_schema: pl.DataFrame | None = None
+    """The columns of the file under their names here, if some were left out; without rows."""
 
     @classmethod
     def from_table(
@@ -132,6 +135,11 @@ class EventLog:
         return self._counted[0]
 
     @property
+    def counted(self) -> Counted:
+        """The same; where they are too many, sequences come only when they are taken."""
+        return self.variants
+
+    @property
     def variant_of_case(self) -> Integers:
         """For each case the index of its variant in `variants`."""
         return self._counted[1]
@@ -181,10 +189,13 @@ class EventLog:
 
     def schema(self) -> pl.DataFrame:
         """The columns under their names here, without rows."""
-        return self.table.clear()
+        return self.table.clear() if self.whole_schema is None else self.whole_schema
 
     def require(self, reads: Reads) -> None:
         """Raise LogError if what a mechanism reads cannot be had; of a log in memory all can."""
+
+    def prepare(self, cases: int, reads: Reads) -> None:
+        """Raise LogError if so many cases of each individual, and what is read, cannot be had."""
 
     def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
         """The chosen cases, in the order given."""

@@ -44,6 +44,8 @@ class Pair:
     """Parameters that make it tell most, unless they are given."""
     values: Mapping[str, Value] = field(default_factory=dict)
     """Further columns of the common cases."""
+    values_of: Mapping[Trace, Mapping[str, Value]] = field(default_factory=dict)
+    """The same where common cases of a trace have others."""
     canaries: tuple[Trace, ...] = ()
     """For audits in one run: cases that are put in or left out by a coin each."""
 
@@ -82,7 +84,9 @@ class Pair:
     def logs(self) -> tuple[EventLog, EventLog]:
         """The log without and the log with the added case."""
         base = [
-            Case(trace, START + DAY * number, values=self.values)
+            Case(
+                trace, START + DAY * number, values={**self.values, **self.values_of.get(trace, {})}
+            )
             for number, trace in enumerate(
                 t for t, count in self.common.items() for _ in range(count)
             )

@@ -25,7 +25,7 @@ from discreet.log.files import XES_SUFFIXES, standard_input
 from discreet.log.listing import PARQUET, files_of, same_schema
 from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
-from discreet.log.shaping import Order, Shape
+from discreet.log.shaping import Order, Shape, Shaped
 from discreet.log.tables import read_parquet
 from discreet.log.times import check_timezone
 from discreet.log.types import TYPES, Type, declared
@@ -156,7 +156,7 @@ def read_log(
             if isinstance(data, pl.DataFrame | pl.LazyFrame) or query is not None:
                 raise LogError("the engine spark reads Parquet files and data frames of Spark")
             with _naming("the data frame" if hasattr(data, "sparkSession") else Path(data).name):
-                return counted_by_spark(data, shape, classifier, memory)
+                return counted_by_spark(data, shape, classifier, memory, further=further)
         source = without_order(data, query)
         files = files_of(Path(data)) if isinstance(data, str | os.PathLike) and not source else ()
         chosen = choose_engine(files, engine, memory).engine
@@ -165,16 +165,16 @@ def read_log(
                 held = files or read_object(data).table
                 source = source_of(held, _name(data, files), delimiter, encoding)
             with _naming(source.name):
-                return counted_by_duckdb(source, shape, classifier, memory)
-        needed: list[str] | None = None
+                return counted_by_duckdb(source, shape, classifier, memory, further=further)
+        whole: Shaped | None = None
         if source is not None:
             found = collected(source)
         elif files and all(path.name.lower().endswith(PARQUET) for path in files):
             name = _name(data, files)
             if not further:
                 with _naming(name):
-                    needed = shape.roles(RawTable(name, same_schema(files), str))
-            found = read_parquet(files, name, needed)
+                    whole = shape.without_rows(RawTable(name, same_schema(files), str))
+            found = read_parquet(files, name, whole and shape.roles(whole))
         else:
             found = _read(data, files, delimiter, encoding, sheet, xes)
         if found.table.is_empty():
@@ -183,7 +183,8 @@ def read_log(
             return EventLog.from_table(NO_EVENTS, attributes=found.attributes)
         with _naming(found.name):
             if not further:
-                needed = needed or shape.roles(found)
+                whole = whole or shape.without_rows(found)
+                needed = shape.roles(whole)
                 found, shape = found.narrowed(needed), shape.narrowed(needed)
             shaped = shape.of(found)
         log = EventLog.from_table(
@@ -195,7 +196,12 @@ def read_log(
         )
         if source is not None:
             check_ties(log, shaped.tie_break)
-        return replace(log, names=shaped.names, left_out=shaped.left_out)
+        return replace(
+            log,
+            names=shaped.names,
+            left_out=shaped.left_out,
+            whole_schema=None if whole is None else whole.table,
+        )
     except LogError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:

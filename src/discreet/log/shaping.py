@@ -26,6 +26,8 @@ class Shaped(NamedTuple):
     names: dict[str, str]
     left_out: LeftOut
     tie_break: tuple[str, ...] = ()
+    further: Mapping[str, str] = {}
+    """What columns without a role are called here, by their name in the file."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Shape:
         displaced = {role for role in given if chosen.get(role, role) != role}
         displaced |= set() if timed else {TIME}
         of_cases = {existing(columns, name, "case_attributes") for name in self.case_attributes}
+        further = {}
         for column in columns:
             if column not in renamed:
                 name = _kept_name(column, displaced)
@@ -90,8 +93,8 @@ class Shape:
                     if name in (*columns, CASE):
                         raise LogError(f"there is a column {name!r} already; rename one of the two")
                     names[name] = column
-                shaped[name] = self._further(raw, column, types.pop(column, None))
-                renamed[column] = name
+                shaped[name] = self.further(raw, column, types.pop(column, None))
+                renamed[column] = further[column] = name
         if types:
             raise LogError(f"the column {next(iter(types))!r} has a role; its type is fixed")
         person = None
@@ -105,19 +108,19 @@ class Shape:
             _check_present(shaped[person], "individual", raw)
         table = pl.DataFrame(shaped)
         for column in of_cases:
-            _check_constant(table, renamed[column], column)
+            check_constant(table, renamed[column], column)
         ties = [existing(columns, column, "tie_break") for column in self.tie_break]
         for column in ties:
             _check_orders(table[renamed[column]], column, raw)
-        return Shaped(table, person, names, left_out, tuple(renamed[column] for column in ties))
+        order = tuple(renamed[column] for column in ties)
+        return Shaped(table, person, names, left_out, order, further)
 
-    def roles(self, raw: RawTable) -> list[str]:
-        """The columns of a table that are needed to count its cases.
+    def without_rows(self, raw: RawTable) -> Shaped:
+        """What the table will look like; raises what is wrong with the name or type of a column."""
+        return replace(self, drop_incomplete=False).of(replace(raw, table=raw.table.clear()))
 
-        Raises what `of` would raise of the names and types of any column.
-        """
-        empty = replace(raw, table=raw.table.clear())
-        found = replace(self, drop_incomplete=False).of(empty)
+    def roles(self, found: Shaped) -> list[str]:
+        """The columns of a table that are needed to count its cases."""
         needed = [column for role, column in found.names.items() if role in WORDS]
         person = () if self.individual is None else (self.individual,)
         return list(dict.fromkeys((*needed, *person, *self.tie_break)))
@@ -143,7 +146,7 @@ class Shape:
             raise LogError(f"{raw.place(row)}: {reason}")
         return instants
 
-    def _further(self, raw: RawTable, column: str, kind: Type | None) -> pl.Series:
+    def further(self, raw: RawTable, column: str, kind: Type | None) -> pl.Series:
         """A further column: of the type declared for it, else of that in the schema."""
         values = raw.table[column]
         if kind is None:
@@ -205,7 +208,7 @@ def _as_text(values: pl.Series, word: str) -> pl.Series:
     return values.cast(pl.String)
 
 
-def _check_constant(table: pl.DataFrame, name: str, column: str) -> None:
+def check_constant(table: pl.DataFrame, name: str, column: str) -> None:
     """Refuse an attribute that is declared as one of cases and changes within one."""
     if name in WORDS:
         raise LogError(f"the column {column!r} has a role; it cannot be an attribute of a case too")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import numpy as np
 import polars as pl
 
+from discreet.arrays import Ints
 from discreet.log.errors import LogError
 
 
@@ -33,6 +37,15 @@ def xes_type(values: pl.Series) -> str:
     if dtype.is_float():
         return "float"
     return "boolean" if dtype == pl.Boolean else "string"
+
+
+def per_case(texts: pl.Series, offsets: Ints) -> list[bytes]:
+    """The texts of each case, one after another; missing ones leave nothing."""
+    plain = texts.fill_null("")
+    sizes = np.concatenate([[0], np.cumsum(plain.str.len_bytes().to_numpy(), dtype=np.int64)])
+    joined: str = plain.str.join("").item()
+    whole = joined.encode()
+    return [whole[begin:end] for begin, end in pairwise(sizes[offsets].tolist())]
 
 
 def _times(values: pl.Series) -> pl.Series:

@@ -15,15 +15,19 @@ import polars as pl
 from discreet.log.attributes import as_attributes
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
+from discreet.log.expand import Expansion
 from discreet.log.files import LOG_SUFFIXES, XES_SUFFIXES, atomic_write
 from discreet.log.layout import file_names
 from discreet.log.tables import parquet_metadata
 from discreet.log.texts import as_text
-from discreet.log.xes_writing import xes_pieces
+from discreet.log.xes_writing import expanded_pieces, xes_pieces
 
 
 def write_log(
-    log: EventLog, path: str | os.PathLike[str], *, attributes: Mapping[str, object] | None = None
+    log: EventLog | Expansion,
+    path: str | os.PathLike[str],
+    *,
+    attributes: Mapping[str, object] | None = None,
 ) -> None:
     """Write the log to .xes, .csv (also .gz) or .parquet, replacing the file only when done.
 
@@ -44,8 +48,10 @@ def write_log(
     if cases.n_unique() < len(cases):
         again = cases.filter(cases.is_duplicated())[0]
         raise LogError(f"two cases have the identifier {again!r}; give each its own to write them")
+    if isinstance(log, Expansion) and not name.endswith(XES_SUFFIXES):
+        log = log.log()
     with atomic_write(target) as file:
-        if name.endswith(".parquet"):
+        if isinstance(log, EventLog) and name.endswith(".parquet"):
             frame = log.frame.rename(file_names(log))
             try:
                 frame.write_parquet(file, metadata=parquet_metadata(of_log))
@@ -53,7 +59,9 @@ def write_log(
                 raise LogError(f"{target} cannot be written: {error}") from None
             return
         with _packed(file) if name.endswith(".gz") else contextlib.nullcontext(file) as stream:
-            if name.endswith(XES_SUFFIXES):
+            if isinstance(log, Expansion):
+                _write_pieces(expanded_pieces(log, of_log), stream)
+            elif name.endswith(XES_SUFFIXES):
                 _write_pieces(xes_pieces(log, of_log), stream)
             else:
                 texts = log.frame.select(as_text(values) for values in log.frame)

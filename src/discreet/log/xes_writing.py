@@ -11,7 +11,8 @@ from discreet.arrays import Ints
 from discreet.log.attributes import Attribute
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
-from discreet.log.texts import as_text, xes_type
+from discreet.log.expand import Expansion
+from discreet.log.texts import as_text, per_case, xes_type
 
 EXTENSIONS = {
     "concept": "Concept",
@@ -72,6 +73,27 @@ def xes_pieces(log: EventLog, attributes: Sequence[Attribute]) -> Iterator[bytes
         whole = pl.concat_str("open", "event", pl.lit("    </event>\n"), "close", ignore_nulls=True)
         piece: str = table.select(whole.str.join("")).item()
         yield piece.encode()
+    yield b"</log>\n"
+
+
+def expanded_pieces(expansion: Expansion, attributes: Sequence[Attribute]) -> Iterator[bytes]:
+    """The XES document of expanded variants: the events of each are put into markup once."""
+    one = expansion.patterns
+    of_event = [name for name in _ordered(one.frame.columns) if name != CASE]
+    yield _head(one.frame, [CASE.removeprefix("case:"), *of_event], attributes).encode()
+    events = _elements(one.frame.select(of_event), "    <event>\n", "      ")
+    ended = pl.select(pl.concat_str(events, pl.lit("    </event>\n"))).to_series()
+    bodies = [body + b"  </trace>\n" for body in per_case(ended, one.offsets)]
+    names = pl.Series(CASE.removeprefix("case:"), expansion.case_ids, dtype=pl.String)
+    for start in range(0, len(names), _CASES_AT_ONCE):
+        block = names[start : start + _CASES_AT_ONCE]
+        traces = _elements(block.to_frame(), "  <trace>\n", "    ").to_list()
+        chosen = expansion.variant_of_case[start : start + len(block)].tolist()
+        yield b"".join(
+            part
+            for trace, variant in zip(traces, chosen, strict=True)
+            for part in (trace.encode(), bodies[variant])
+        )
     yield b"</log>\n"
 
 

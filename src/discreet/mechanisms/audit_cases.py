@@ -135,6 +135,22 @@ OTHER_COLUMNS = Pair(
     ),
     values=_USUAL_VALUES,
 )
+DAYS_APART = Pair(
+    "days apart",
+    "a case of a variant that is always shown, with three days between its events: shows waits, "
+    "durations and calendars",
+    traces("ab", 120, "ac", 60),
+    Case(("a", "b"), step=3 * DAY),
+)
+TIED_TRAITS = Pair(
+    "tied traits",
+    "a column that goes with the last activity and with others alike, and a case that decides: "
+    "shows how it is chosen what a column goes with",
+    traces("ab", 200, "acd", 260),
+    Case(("a", "b", "d"), values={COLUMN: "letter"}),
+    values={COLUMN: "letter"},
+    values_of={("a", "c", "d"): {COLUMN: "mail"}},
+)
 FILLED_HEAD = Pair(
     "filled head",
     "a variant one case below being frequent: shows a head chosen by raw counts",

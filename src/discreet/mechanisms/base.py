@@ -180,7 +180,9 @@ class Mechanism(ABC, Generic[A_co]):
         """
         if self.cases_per_individual is not None:
             log.cases_of_individuals()
-        log.require(self.reads)
+            log.prepare(self.cases_per_individual, self._needs)
+        else:
+            log.require(self._needs)
         if self.case_budget.epsilon < LEAST_EPSILON:
             raise ParameterError(
                 f"each case would have {self.case_budget}, too little to say anything: raise "
@@ -194,6 +196,11 @@ class Mechanism(ABC, Generic[A_co]):
             raise ParameterError(
                 f"{error}; give a larger epsilon, or larger shares of it"
             ) from error
+
+    @property
+    def _needs(self) -> Reads:
+        """What it reads with these parameters, if that is less than `reads` says."""
+        return self.reads
 
     def _prepare(self) -> None:
         """Compute what follows from the parameters alone and may fail: the noise they buy."""
@@ -278,12 +285,14 @@ class Mechanism(ABC, Generic[A_co]):
 def bound_individuals(log: EventLog, cases: int, rng: Randomness) -> EventLog:
     """Keep at most `cases` cases of each individual, chosen uniformly at random.
 
-    Where an engine holds the cases, it chooses by a key that is drawn here.
+    Where an engine holds the cases, it chooses by a secret key; it may have done so already, by a
+    key of the operating system, so that what can fail has failed before anything is spent.
     """
     from discreet.log.engines.lazy import EngineLog
 
     if isinstance(log, EngineLog):
-        return log.bounded(cases, rng.words(4).tobytes())
+        prepared = log.prepared(cases) if rng.secure else None
+        return prepared or log.bounded(cases, rng.words(4).tobytes())
     return log.take_cases(kept_cases(log, cases, rng))
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.log.counted import Counted
 from discreet.log.events import EventLog, Reads
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
@@ -78,7 +79,7 @@ class TraVaS(Mechanism[Variants]):
     summary: ClassVar[str] = "variants whose noisy count passes a threshold; invents nothing"
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "variants"
-    reads: ClassVar[Reads] = "variants"
+    reads: ClassVar[Reads] = "counts"
 
     delta: float = delta_parameter()
     fidelity: Fidelity = parameter(
@@ -117,7 +118,7 @@ class TraVaS(Mechanism[Variants]):
         return tuple(notes)
 
     def _draw(self, log: EventLog, rng: Randomness) -> Variants:
-        variants = log.variants
+        variants = log.counted
         shown, counts = self.step(VARIANTS, Selecting).select(variants.counts, rng)
         return variants.take(shown, counts).trimmed()
 
@@ -152,7 +153,7 @@ class UTraVaS(Mechanism[Variants]):
     summary: ClassVar[str] = "the mean of several TraVaS runs, their number fixed or chosen"
     paper: ClassVar[str] = PAPER
     returns: ClassVar[str] = "variants"
-    reads: ClassVar[Reads] = "variants"
+    reads: ClassVar[Reads] = "counts"
 
     delta: float = delta_parameter()
     fidelity: Fidelity = parameter(
@@ -236,10 +237,10 @@ class UTraVaS(Mechanism[Variants]):
         return next(self._draw_many(log, 1, rng))
 
     def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[Variants]:
-        variants = log.variants
         if not self._chosen:
             steps = _selectings(self.step("runs", Sequential))
-            return _built(variants, _averages(variants, steps, runs, rng))
+            return _built(log.counted, _averages(log.counted, steps, runs, rng))
+        variants = log.variants
         candidates = [_averages(variants, steps, runs, rng) for steps in self._candidates()]
         known: dict[bytes, int] = {}
 
@@ -260,7 +261,7 @@ class UTraVaS(Mechanism[Variants]):
         return _built(variants, np.array(taken).reshape(runs, len(variants)))
 
 
-def _built(variants: Variants, rows: Integers) -> Iterator[Variants]:
+def _built(variants: Counted, rows: Integers) -> Iterator[Variants]:
     """One artefact per row of counts, a count of 0 being hidden; equal supports are built once."""
     supports: dict[bytes, tuple[Integers, Variants]] = {}
     for row in rows:
@@ -288,7 +289,7 @@ def _selectings(runs: Sequential) -> tuple[Selecting, ...]:
 
 
 def _averages(
-    variants: Variants, steps: tuple[Selecting, ...], size: int, rng: Randomness
+    variants: Counted, steps: tuple[Selecting, ...], size: int, rng: Randomness
 ) -> Integers:
     """Per row: union of the variants of some TraVaS runs, mean of their counts, rounded."""
     runs, selection = len(steps), steps[0].selection

@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from discreet.log.engines.counting import InEngine
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Courses, Engine
 from discreet.log.errors import LogError
@@ -180,6 +181,19 @@ def individuals(trial: Trial) -> None:
     )
 
 
+def by_rank(trial: Trial) -> None:
+    """Variants by size and rank are those of the log, each once, and the same when asked again."""
+    found, expected = trial.counted(trial.tied), reference(trial.tied)
+    stay = InEngine(found)
+    sizes = expected.sizes()
+    demand(all(map(np.array_equal, stay.sizes, sizes)), "other numbers of variants of each size")
+    whole = stay.take(np.arange(len(stay)))
+    demand(np.array_equal(whole.counts, stay.counts), "variants of other numbers of cases")
+    demand(whole == expected.variants(), "other variants by rank than memory")
+    few = np.array([len(stay) - 1, 0, len(stay) // 2])
+    demand(stay.take(few) == whole.take(few), "ranks change from one question to the next")
+
+
 def refusals(trial: Trial) -> None:
     """What lacks a value, or has several individuals in a case, is refused on reading."""
     table = trial.tied
@@ -227,6 +241,7 @@ _CHECKS: tuple[Callable[[Trial], None], ...] = (
     several_files,
     one_case_less,
     individuals,
+    by_rank,
     refusals,
     incomplete_cases,
     given_logs,

@@ -15,6 +15,7 @@ from discreet.drawing.follows import draw_follows
 from discreet.drawing.pages import render_page
 from discreet.drawing.plots import Curve, line_plot
 from discreet.drawing.svg import SERIES
+from discreet.language import translate
 from discreet.log.events import EventLog
 from discreet.log.follows import Follows
 from discreet.log.instants import SECOND
@@ -38,7 +39,10 @@ BARS = 8
 
 UNITS = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"), (365.25 * 86400, "y"))
 
-BOTH = ("the log", "the release")
+
+def both() -> tuple[str, str]:
+    """What the two sides of a picture are called."""
+    return translate("the log"), translate("the release")
 
 
 @dataclass(frozen=True)
@@ -68,32 +72,40 @@ def evaluation_page(found: Evaluation, log: EventLog, released: EventLog, title:
     )
 
 
-def pictures(log: EventLog, released: EventLog) -> list[Picture]:
-    """What both logs have: maps, and where they have times and attributes those too."""
+def pictures(log: EventLog, released: EventLog, *, times: bool = True) -> list[Picture]:
+    """What both logs have: maps, and where they have times and attributes those too.
+
+    Without `times` those of the release are made up, and are not looked at.
+    """
     if not (log.events and released.events):
         return []
-    timed = log.has_times and released.has_times
+    timed = times and log.has_times and released.has_times
     found = [_maps(log, released, timed)]
     if timed:
         pair = Timed(log), Timed(released)
         found += [
             _durations(*pair),
             Picture(
-                "Week and hour",
-                "When events happen, in UTC; both charts have the same scale.",
+                translate("Week and hour"),
+                translate("When events happen, in UTC; both charts have the same scale."),
                 tuple(_weeks(pair)),
             ),
             Picture(
-                "Dotted chart",
-                f"Up to {CASES_DOTTED} cases each, by their start: a row for a case, a dot for an "
-                "event. The charts have their own random cases, but the same time axis.",
+                translate("Dotted chart"),
+                translate(
+                    "Up to %(cases)s cases each, by their start: a row for a case, a dot for an "
+                    "event. The charts have their own random cases, but the same time axis.",
+                    cases=CASES_DOTTED,
+                ),
                 tuple(_dotted(pair)),
             ),
         ]
     bars = [_bars(log, released, column) for column in common_columns(log, released)]
     if bars:
-        reading = "Shares of all events; numbers in groups of about equal size in the log."
-        found += [Picture("Attributes", reading, tuple(bars))]
+        reading = translate(
+            "Shares of all events; numbers in groups of about equal size in the log."
+        )
+        found += [Picture(translate("Attributes"), reading, tuple(bars))]
     return found
 
 
@@ -112,12 +124,14 @@ def _maps(log: EventLog, released: EventLog, timed: bool) -> Picture:
         _map(follows, wanted, Timed(one) if timed else None)
         for follows, one in ((before, log), (after, released))
     )
-    said = " with its median wait" if timed else ""
-    reading = (
-        f"The log's {len(wanted)} most frequent steps: how often each is taken{said}. "
-        "Left the log, right the release."
+    said = (
+        "The log's %(many)s most frequent steps: how often each is taken, with its median wait. "
+        "First the log, then the release."
+        if timed
+        else "The log's %(many)s most frequent steps: how often each is taken. First the log, then "
+        "the release."
     )
-    return Picture("Process map", reading, drawings)
+    return Picture(translate("Process map"), translate(said, many=len(wanted)), drawings)
 
 
 def _map(follows: Follows, wanted: set[tuple[str, str]], timed: Timed | None) -> str:
@@ -137,27 +151,28 @@ def _map(follows: Follows, wanted: set[tuple[str, str]], timed: Timed | None) ->
 
 
 def _durations(log: Timed, released: Timed) -> Picture:
-    both = [np.log1p(one.spans) for one in (log, released)]
-    edges = np.linspace(0, max(one.max() for one in both) + 0.1, 61)
+    pair = [np.log1p(one.spans) for one in (log, released)]
+    edges = np.linspace(0, max(one.max() for one in pair) + 0.1, 61)
     curves = []
-    for name, one, colour in zip(BOTH, both, SERIES, strict=False):
+    for name, one, colour in zip(both(), pair, SERIES, strict=False):
         many = np.histogram(one, edges)[0]
         curves.append(Curve(name, edges[:-1], 100 * many / max(1, many.sum()), colour))
     plot = line_plot(
-        "How long cases take",
+        translate("How long cases take"),
         curves,
         across=lambda value: spelled(float(np.expm1(value))),
-        down="% of cases",
+        down=translate("% of cases"),
     )
-    reading = "The share of cases by their duration, on a logarithmic scale."
-    return Picture("Durations", reading, (plot,))
+    reading = translate("The share of cases by their duration, on a logarithmic scale.")
+    return Picture(translate("Durations"), reading, (plot,))
 
 
 def _weeks(pair: tuple[Timed, Timed]) -> list[str]:
     shares = [np.bincount(one.week_hours, minlength=168) / one.log.events for one in pair]
     most = float(max(share.max() for share in shares))
     return [
-        week_map(name, share.reshape(7, 24), most) for name, share in zip(BOTH, shares, strict=True)
+        week_map(name, share.reshape(7, 24), most)
+        for name, share in zip(both(), shares, strict=True)
     ]
 
 
@@ -167,11 +182,11 @@ def _dotted(pair: tuple[Timed, Timed]) -> list[str]:
     log = pair[0].log
     frequent = np.argsort(-np.bincount(log.codes, minlength=len(log.activities)), kind="stable")
     kinds = [log.activities[i] for i in frequent[:KINDS].tolist()]
-    named = [*kinds, "others"] if len(log.activities) > KINDS else kinds
+    named = [*kinds, translate("others")] if len(log.activities) > KINDS else kinds
     marks = evenly(first / SECOND, last / SECOND, 5, month)
     return [
         dotted_chart(name, _dots(one, kinds, first, max(1, last - first)), named, marks)
-        for name, one in zip(BOTH, pair, strict=True)
+        for name, one in zip(both(), pair, strict=True)
     ]
 
 
@@ -194,15 +209,15 @@ def _bars(log: EventLog, released: EventLog, column: str) -> str:
     own, other = alike(log.frame[column], released.frame[column])
     compared = _groups_of_numbers if own.dtype.is_numeric() else _frequent_values
     names, shares = compared(own, other)
-    return bar_chart(column, names, shares, BOTH)
+    return bar_chart(column, names, shares, both())
 
 
 def _groups_of_numbers(own: pl.Series, other: pl.Series) -> tuple[list[str], list[Floats]]:
     given = own.drop_nulls().to_numpy().astype(np.float64)
     inner = np.unique(np.quantile(given, np.arange(1, BARS) / BARS)) if len(given) else given[:0]
-    names = [f"below {edge:,.6g}" for edge in inner[:1].tolist()]
-    names += [f"{a:,.6g} up to {b:,.6g}" for a, b in pairwise(inner.tolist())]
-    names += [f"{inner[-1]:,.6g} or more" if len(inner) else "any", "none"]
+    names = [f"< {edge:,.6g}" for edge in inner[:1].tolist()]
+    names += [f"{a:,.6g} – {b:,.6g}" for a, b in pairwise(inner.tolist())]
+    names += [f"≥ {inner[-1]:,.6g}" if len(inner) else translate("any"), translate("none")]
 
     def share(values: pl.Series) -> Floats:
         held = values.drop_nulls().to_numpy()
@@ -222,7 +237,7 @@ def _frequent_values(own: pl.Series, other: pl.Series) -> tuple[list[str], list[
         many = [*known, len(one) - missing - sum(known), missing]
         return np.array(many, dtype=np.float64) / max(1, len(one))
 
-    return [*values, "all others", "none"], [share(own), share(other)]
+    return [*values, translate("all others"), translate("none")], [share(own), share(other)]
 
 
 def spelled(seconds: float) -> str:

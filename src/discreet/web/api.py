@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy import Row
 
 from discreet.web import choosing
@@ -39,9 +40,16 @@ class Problem(BaseModel):
 
 
 class Strict(BaseModel):
-    """Something sent in: unknown fields are refused."""
+    """Something sent in, without unknown fields and without NUL, which databases refuse."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nul(cls, given: Any) -> Any:
+        if "\\u0000" in json.dumps(given, default=str):
+            raise ValueError("texts must not have NUL characters")
+        return given
 
 
 class Choice(Strict):
@@ -242,9 +250,11 @@ def cancel(house: Inside, person: Anybody, identity: str) -> dict[str, Any]:
 @router.post("/releases", status_code=202)
 def release(house: Inside, person: Steward, asked: Asked) -> dict[str, Any]:
     """Spend and release; the job's identifier is that of the release."""
+    choice = choosing.chosen(asked.choice.model_dump())
+    house.budgets.after(asked.source, choosing.build(choice))
     identity = house.release(
         house.logs.get(asked.log),
-        choosing.chosen(asked.choice.model_dump()),
+        choice,
         user=person.name,
         source=asked.source,
         purpose=asked.purpose,

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -30,6 +31,9 @@ from discreet.web.settings import MissingError, Settings
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 DAY = "public, max-age=86400"
 
+HASHES = 2
+"""Passwords that are checked at a time: each takes 64 MiB and all that a processor has."""
+
 
 def create_app(settings: Settings, house: House | None = None) -> ASGIApp:
     """One server, which works while its lifespan lasts."""
@@ -39,6 +43,7 @@ def create_app(settings: Settings, house: House | None = None) -> ASGIApp:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         before = tempfile.tempdir
         tempfile.tempdir = str(settings.uploads)  # where forms are kept while they come in
+        app.state.signing_in = CapacityLimiter(HASHES)
         await run_sync(inside.start)
         try:
             yield

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Row, delete, func, insert, select, update
 
 from discreet.language import translate
 from discreet.web import database as tables
@@ -145,6 +145,12 @@ class Asking:
             wanted = wanted.where(tables.requests.c.user == user)
         with self.database.reading() as connection:
             return list(connection.execute(wanted).all())
+
+    def waiting(self) -> int:
+        """How many requests wait for a steward."""
+        many = select(func.count()).where(tables.requests.c.state == "waiting")
+        with self.database.reading() as connection:
+            return int(connection.execute(many).scalar_one())
 
     def seen(self, request: Row[Any], job: Job | None) -> str:
         """How a request stands for whoever asked: work on raw data shows in a fixed rhythm only."""

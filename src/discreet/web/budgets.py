@@ -13,6 +13,7 @@ from discreet.drawing.plots import Curve, line_plot
 from discreet.drawing.svg import SERIES
 from discreet.language import translate
 from discreet.ledger.account import Account
+from discreet.ledger.chain import Head
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.location import Location
@@ -62,6 +63,8 @@ class Budgets:
     def __init__(self, location: Location, rhythm: float | None = None) -> None:
         self.location, self.rhythm = location, rhythm
         self._kept: Ledger | None = None
+        self._read: dict[str | None, tuple[Head, list[dict[str, Any]]]] = {}
+        """What was read of the ledger, and when nothing more had been entered than this."""
 
     def _ledger(self) -> Ledger:
         """The ledger, whose connections are kept for the next who asks."""
@@ -88,7 +91,12 @@ class Budgets:
 
     def of(self, source: str) -> Standing:
         """One source."""
-        return Standing(source, self._ledger().account(source))
+        if self.rhythm is None:
+            return Standing(source, self._ledger().account(source))
+        told = [one for one in self.all() if one.source == source]
+        if not told:
+            raise MissingError(translate("This is not offered any more."))
+        return told[0]
 
     def after(self, source: str, mechanism: Mechanism) -> tuple[Standing, Standing]:
         """The account now and after such a release; raises what booking would raise."""
@@ -147,7 +155,12 @@ class Budgets:
         )
 
     def _rows(self, source: str | None) -> list[dict[str, Any]]:
-        rows = self._ledger().history(source)
+        ledger = self._ledger()
+        head = ledger.head()
+        known, rows = self._read.get(source, (None, []))
+        if known != head:
+            rows = ledger.history(source)
+            self._read[source] = head, rows
         if self.rhythm is None:
             return rows
         full = time.time() // self.rhythm * self.rhythm

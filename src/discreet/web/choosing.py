@@ -5,7 +5,7 @@ Fields, their ranges and their help come from what each mechanism declares.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from discreet.mechanisms.parameters import Parameter, ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
 from discreet.privacy.words import certainty
 from discreet.privacy.words.levels import strength_of
+from discreet.wholelogs.declaring import read_attributes
 
 FROM_LOG = "from-log"
 """For an alphabet: the log's own activities, which makes the promise conditional."""
@@ -23,7 +24,7 @@ FROM_LOG = "from-log"
 HIDDEN = ("options",)
 """Not offered: may name files of the server."""
 
-MAIN = ("epsilon", "delta", "cases_per_individual")
+MAIN = ("epsilon", "delta", "cases_per_individual", "alphabet")
 """Asked for every mechanism, apart from its expert options."""
 
 LEVELS = (0.1, 0.3, 1.0, 3.0)
@@ -54,6 +55,13 @@ SHARED = {
         Shared("model", "process tree", "dpim", (".bpmn", ".ptml", ".svg", ".json", ".mmd")),
     )
 }
+
+
+def split_attributes(lines: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Columns that are asked for by their kind alone, and the lines that say more."""
+    plain = [line for line in lines if "=" not in line]
+    kinds = {one.column: one.kind for one in read_attributes(tuple(plain))}
+    return dict(kinds), [line for line in lines if "=" in line]
 
 
 def words(name: str) -> tuple[str, str]:
@@ -126,6 +134,17 @@ def level_words(epsilon: float) -> str:
         "%(level)s: somebody undecided whether a certain case, or person, is in the log can be at "
         "most %(sure)s%% sure afterwards",
         level=level[:1].upper() + level[1:],
+        sure=certainty(epsilon),
+    )
+
+
+def short_words(epsilon: float) -> str:
+    """The same in few words."""
+    from discreet.privacy.words import vocabulary
+
+    return translate(
+        "%(level)s, a guess at most %(sure)s%% sure",
+        level=vocabulary().levels[strength_of(epsilon, 0.0)],
         sure=certainty(epsilon),
     )
 

@@ -37,14 +37,20 @@ HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
-UPLOADS = ("/logs", "/verify", "/api/v1/logs", "/api/v1/certificates")
-"""Where files are brought."""
+LOGS = ("/logs", "/api/v1/logs")
+"""Where stewards bring logs."""
+
+CHECKED = ("/verify", "/api/v1/certificates")
+"""Where anybody brings a release to be checked."""
+
+MODERATE = 1 << 28
+"""The largest upload of an analyst."""
 
 
 class TooLargeError(DiscreetError):
@@ -87,12 +93,13 @@ class Guard:
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
         if name.lower() not in self.settings.hosts:
             return PlainTextResponse("unknown host\n", 421)
+        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+            return PlainTextResponse("an address has no NUL\n", 400)
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return None
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
         foreign = site not in (None, "same-origin", "none")
-        if origin not in (None, "null"):
-            foreign = foreign or urlsplit(origin).netloc != host
+        foreign = foreign or (origin is not None and urlsplit(origin).netloc != host)
         return PlainTextResponse("sent by another site\n", 403) if foreign else None
 
     async def _person(
@@ -109,9 +116,11 @@ class Guard:
         return await run_sync(self.people().of_session, cookies[SESSION])
 
     def _limit(self, scope: Scope, person: Person | None) -> int:
-        if person is not None and scope["path"] in UPLOADS:
+        if person is None or scope["path"] not in (*LOGS, *CHECKED):
+            return SMALL
+        if person.role == "steward":
             return self.settings.upload
-        return SMALL
+        return min(self.settings.upload, MODERATE) if scope["path"] in CHECKED else SMALL
 
     def _protecting(self, send: Send) -> Send:
         async def protected(message: Message) -> None:

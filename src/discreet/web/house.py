@@ -87,9 +87,8 @@ class House:
         purpose: str,
         once: str,
     ) -> str:
-        """Queue a release, once for each `once`; what cannot fit is refused at once."""
+        """Queue a release, once for each `once`; what cannot fit is refused before it is drawn."""
         purpose = checked_purpose(purpose)
-        self.budgets.after(source, build(choice))
         spec = {
             **self._spec(log),
             "choice": dict(choice),
@@ -149,7 +148,7 @@ class House:
         """
         if job.kind == "verify":
             shutil.rmtree(Path(job.spec["file"]).parent, ignore_errors=True)
-        if job.kind != "release":
+        if job.kind != "release" or job.state == "cancelled":
             return
         if job.state != "done":
             self.database.note(job.user, "failed to release", job.spec["source"])

@@ -1,8 +1,10 @@
 """Jobs: everything that reads a log or a stranger's file, in processes that can be ended.
 
 A job is a row (what to do, for whom, how it went) and a folder (`spec.json` in; `result.json`,
-pictures and released files out). The row survives the server. What was under way when the server
-stopped is marked as failed when it starts again, with what the ledger says was spent.
+pictures and released files out). The row survives the server; the folder, with all that was read
+from a log and every word that a process said, is gone with the log or the server. What was under
+way when the server stopped is marked as failed when it starts again, with what the ledger says was
+spent.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ from discreet.web.settings import MissingError, Settings, WebError
 
 RANKS = {"release": 0, "look": 1, "verify": 1, "try": 2, "measure": 2, "advise": 3}
 """Kinds of jobs; the lower, the sooner."""
+
+KEPT = ("files", "entry", "summary")
+"""What a row keeps of a result: what was released."""
 
 WAITING, EACH = 400, 40
 """Jobs that may wait, in all and of one user; beyond that nothing more is taken."""
@@ -139,20 +144,21 @@ class Jobs:
         row = self.database.row(tables.jobs, identity)
         if row is None:
             raise MissingError(translate("There is no such job."))
-        return _job(row)
+        return self._job(row)
 
     def latest(self, kind: str, log: str, **matching: Any) -> Job | None:
-        """The newest job of a kind on a log whose instructions say this."""
+        """The newest job of a kind on a log that was told this and whose files are still here."""
         with self.database.reading() as connection:
             rows = connection.execute(
                 select(tables.jobs)
                 .where(tables.jobs.c.kind == kind, tables.jobs.c.log == log)
                 .order_by(tables.jobs.c.asked.desc())
             ).all()
-        found = (_job(row) for row in rows)
-        return next(
-            (job for job in found if all(job.spec.get(k) == v for k, v in matching.items())), None
-        )
+        for row in rows:
+            gone = row.state == "done" and not self.folder(row.id).is_dir()
+            if not gone and all(row.spec.get(key) == value for key, value in matching.items()):
+                return self._job(row)
+        return None
 
     def cancel(self, job: Job) -> None:
         """End a job; what it has spent stays spent."""
@@ -168,6 +174,7 @@ class Jobs:
             _kill(process)
         if changed:
             self._note_spent(job)
+            self.done(self.get(job.id))
 
     def forget(self, log: str) -> None:
         """Remove what jobs found in a log."""
@@ -175,7 +182,7 @@ class Jobs:
             rows = connection.execute(select(tables.jobs).where(tables.jobs.c.log == log)).all()
         for row in rows:
             if row.state in ("queued", "running"):
-                self.cancel(_job(row))
+                self.cancel(self._job(row))
             shutil.rmtree(self.folder(row.id), ignore_errors=True)
 
     def folder(self, identity: str) -> Path:
@@ -221,7 +228,7 @@ class Jobs:
             rows = connection.execute(
                 select(tables.jobs).where(tables.jobs.c.state.in_(states))
             ).all()
-        return [_job(row) for row in rows]
+        return [self._job(row) for row in rows]
 
     def _work(self) -> None:
         while not self._stopping:
@@ -253,7 +260,7 @@ class Jobs:
             connection.execute(
                 update(tables.jobs).where(tables.jobs.c.id == row.id).values(state="running")
             )
-        return _job(row)
+        return self._job(row)
 
     def _run(self, job: Job) -> None:
         """Let a process do it, and note how it went."""
@@ -296,19 +303,39 @@ class Jobs:
                 del self._processes[job.id]
             if process.stdin is not None:
                 process.stdin.close()
-        self._finish(job, folder, problem)
+        self._finish(job, problem)
 
-    def _finish(self, job: Job, folder: Path, problem: str) -> None:
-        found: dict[str, Any] = {}
-        with suppress(OSError, ValueError):
-            found = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        problem = problem or found.pop("problem", "")
-        if found and not problem:
-            self._end(job, "done", result=found)
+    def _finish(self, job: Job, problem: str) -> None:
+        found = self._found(job.id)
+        if found and not problem and "problem" not in found:
+            self._end(job, "done", result={key: found[key] for key in KEPT if key in found})
             return
-        if not problem:
+        if not problem and not found:
             problem = translate("The job ended early: it may have needed more memory than allowed.")
-        self._end(job, "failed", problem=f"{problem} {self.spent(job)}".strip(), result=found)
+        self._end(job, "failed", problem=f"{problem} {self.spent(job)}".strip())
+
+    def _found(self, identity: str) -> dict[str, Any]:
+        """What a job has written; nothing once its folder is gone."""
+        with suppress(OSError, ValueError):
+            text = (self.folder(identity) / "result.json").read_text(encoding="utf-8")
+            return dict(json.loads(text))
+        return {}
+
+    def _job(self, row: Row[Any]) -> Job:
+        found = self._found(row.id)
+        said = found.pop("problem", "")
+        return Job(
+            row.id,
+            row.kind,
+            row.log,
+            row.user,
+            row.state,
+            row.asked,
+            row.ended,
+            row.spec,
+            {**(row.result or {}), **found},
+            f"{said} {row.problem or ''}".strip(),
+        )
 
     def _end(
         self, job: Job, state: str, *, problem: str = "", result: dict[str, Any] | None = None
@@ -326,21 +353,6 @@ class Jobs:
 def job_mark(identity: str) -> str:
     """How an entry of the ledger names the job that it pays for."""
     return f"[web {identity[:12]}]"
-
-
-def _job(row: Row[Any]) -> Job:
-    return Job(
-        row.id,
-        row.kind,
-        row.log,
-        row.user,
-        row.state,
-        row.asked,
-        row.ended,
-        row.spec,
-        row.result or {},
-        row.problem or "",
-    )
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -9,19 +9,23 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from sqlalchemy import Row, delete, insert, select, update
 
 from discreet.language import translate
-from discreet.log.mapping import reading_options
+from discreet.log.listing import PARQUET, files_of
 from discreet.log.reading import SUFFIXES
 from discreet.web import database as tables
 from discreet.web.database import Database, fresh_id, noted, now
 from discreet.web.settings import MissingError, Settings, WebError
 
 CHUNK = 1 << 20
+LOOKED_THROUGH = 1000
+"""Files of a folder that are looked at for whether it holds Parquet."""
+
 READING = (
     "case",
     "activity",
@@ -39,6 +43,7 @@ READING = (
     "classifier",
     "order",
     "duplicates",
+    "tie_break",
     "drop_incomplete",
 )
 """The options of reading that a steward may set, in the order of the form."""
@@ -81,7 +86,7 @@ class Logs:
     def choose(self, user: str, name: str) -> Log:
         """Take a log of the folder that the server was started with."""
         for path in self.in_folder():
-            if path.name == name:
+            if path.name == name and _without_links(path):
                 return self._add(fresh_id(), user, path.name, path, uploaded=False)
         raise WebError(translate("There is no such log in the server's folder."))
 
@@ -124,7 +129,7 @@ class Logs:
 
     def set_reading(self, log: Log, options: dict[str, Any]) -> None:
         """Keep how it is read."""
-        unknown = options.keys() - reading_options()
+        unknown = options.keys() - set(READING)
         if unknown:
             raise WebError(f"unknown options of reading: {', '.join(sorted(unknown))}")
         self._update(log, reading=options)
@@ -182,10 +187,15 @@ def _suffix(name: str) -> str:
 
 
 def _readable(path: Path) -> bool:
-    """Whether it is a log: no hidden file, and no link that leads elsewhere."""
-    return (
-        path.name.lower().endswith(SUFFIXES)
-        and not path.name.startswith(".")
-        and not path.is_symlink()
-        and path.is_file()
-    )
+    """Whether it is a log, or a folder of Parquet: nothing hidden, no link that leads elsewhere."""
+    if path.name.startswith(".") or path.is_symlink():
+        return False
+    if path.is_dir():
+        inside = islice(path.rglob("*"), LOOKED_THROUGH)
+        return any(file.name.lower().endswith(PARQUET) for file in inside)
+    return path.is_file() and path.name.lower().endswith(SUFFIXES)
+
+
+def _without_links(path: Path) -> bool:
+    """Whether all files of a log lie where they seem to."""
+    return all(file.resolve() == file for file in files_of(path.resolve()))

@@ -67,7 +67,7 @@ class People:
     def enter(self, link: str, name: str) -> str:
         """The session of whoever has the link, which then opens nothing more."""
         with self._lock:
-            if self.link is None or not secrets.compare_digest(link, self.link):
+            if self.link is None or not same_secret(link, self.link):
                 raise SignInError(
                     translate("This link was used before or is not ours. Start the server again.")
                 )
@@ -191,7 +191,8 @@ class People:
                 connection.execute(insert(users).values(id=fresh_id(), name=name, **values))
             else:
                 connection.execute(update(users).where(users.c.id == row.id).values(**values))
-                connection.execute(delete(sessions).where(sessions.c.user == row.id))
+                for table in (sessions, tokens):
+                    connection.execute(delete(table).where(table.c.user == row.id))
             noted(connection, by, "let in", f"{name} ({role})")
 
     def remove(self, by: Person, name: str) -> None:
@@ -223,12 +224,12 @@ class People:
             noted(connection, person.name, "changed the password")
         return self._session(person.id)
 
-    def has_steward(self) -> bool:
-        """Whether some steward can sign in by a password."""
+    def anybody_signs_in(self, role: Role | None = None) -> bool:
+        """Whether somebody, or somebody of that role, can sign in by a password."""
+        many = select(func.count()).where(users.c.active, users.c.password.is_not(None))
+        if role is not None:
+            many = many.where(users.c.role == role)
         with self.database.reading() as connection:
-            many = select(func.count()).where(
-                users.c.role == "steward", users.c.active, users.c.password.is_not(None)
-            )
             return bool(connection.execute(many).scalar_one())
 
     def fresh_token(self, person: Person, name: str) -> str:
@@ -258,6 +259,11 @@ class People:
                 delete(tokens).where(tokens.c.id == identity, tokens.c.user == person.id)
             )
             noted(connection, person.name, "ended a token")
+
+
+def same_secret(given: str, known: str) -> bool:
+    """Whether they are the same, without telling by the time where they differ."""
+    return secrets.compare_digest(given.encode(), known.encode())
 
 
 def _hashed(secret: str) -> str:

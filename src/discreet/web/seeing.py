@@ -31,21 +31,21 @@ def releases_of(house: House, person: Person) -> list[Row[Any]]:
     """The releases that somebody may see: analysts what they asked for, when its time has come."""
     if person.role == "steward":
         return house.releases()
-    return [row for row in house.releases(person.name) if _seen(house, row.job)]
+    shown = _shown(house, person)
+    return [row for row in house.releases(person.name) if row.job in shown]
 
 
-def _seen(house: House, job: str) -> bool:
-    return any(
-        one.job == job and house.asking.seen(one, house.jobs.get(job)) == "done"
-        for one in house.asking.all()
-    )
+def _shown(house: House, person: Person) -> set[str]:
+    """The jobs of somebody's requests that are told to be done."""
+    asked = [one for one in house.asking.all(person.name) if one.job]
+    return {one.job for one in asked if house.asking.seen(one, house.jobs.get(one.job)) == "done"}
 
 
 def released(house: House, person: Person, identity: str) -> Row[Any]:
     """A release that somebody may see."""
     row = house.release_of(identity=identity)
     allowed = row is not None and (
-        person.role == "steward" or (row.user == person.name and _seen(house, row.job))
+        person.role == "steward" or (row.user == person.name and row.job in _shown(house, person))
     )
     if row is None or not allowed:
         raise MissingError(translate("There is no such release."))

@@ -10,6 +10,13 @@ from discreet.mechanisms import WHOLE
 from discreet.mechanisms.parameters import ParameterError
 
 
+def has_times(mechanism: str) -> bool:
+    """Whether a mechanism releases times and attributes by itself."""
+    from discreet.mechanisms.registry import mechanism_class
+
+    return "zone" in mechanism_class(mechanism).parameters()
+
+
 def asked_whole(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of `whole` over the variants of a mechanism.
 
@@ -18,8 +25,6 @@ def asked_whole(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
     from discreet.mechanisms.registry import mechanism_class
 
     own = mechanism_class(WHOLE).parameters()
-    if mechanism == WHOLE:
-        return dict(given)
     inner = mechanism_class(mechanism).parameters()
     for name in given:
         if name not in own and name not in inner:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from discreet.arrays import Booleans, Integers
+from discreet.arrays import Booleans, Floats, Integers
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.privacy.randomness import Randomness
@@ -37,6 +37,11 @@ def check_attribute(log: EventLog, attribute: Attribute) -> None:
         )
 
 
+def column_of(log: EventLog, column: str) -> pl.Series:
+    """A further column in the order of the log's cases: with `Courses`, all that is read of it."""
+    return log.table[column].gather(log.order)
+
+
 @dataclass(frozen=True, eq=False)
 class Observed:
     """The values of a column, in the log's order: codes into `values`, −1 where missing."""
@@ -47,7 +52,7 @@ class Observed:
     @classmethod
     def of(cls, log: EventLog, attribute: Attribute) -> Observed:
         """Read a column, each value by itself as the declared type."""
-        raw = log.table[attribute.column].gather(log.order)
+        raw = column_of(log, attribute.column)
         if attribute.numeric:
             numbers = raw.cast(pl.Float64)
             plain = numbers.set(~numbers.is_finite().fill_null(False), None)
@@ -66,6 +71,10 @@ class Observed:
     def present(self) -> Booleans:
         """Which events have a value."""
         return self.codes >= 0
+
+    def numbers(self) -> Floats:
+        """The values as numbers."""
+        return self.values.to_numpy().astype(np.float64)
 
     def of_cases(self, offsets: Integers) -> Integers:
         """The first value of each case, −1 if it has none."""

@@ -8,13 +8,13 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers
 from discreet.log.variants import spans
-from discreet.mechanisms.amun.sampling import choose_by_row
 from discreet.privacy.randomness import Randomness
 from discreet.wholelogs.clock import Clock
 from discreet.wholelogs.courses import days_between
 from discreet.wholelogs.fitting import equal_mass, fit_rows
 from discreet.wholelogs.grids import WAIT_CELLS, wait_cells
 from discreet.wholelogs.learning import Times
+from discreet.wholelogs.sampling import choose_by_row
 
 JUDGED = 40_000
 """Cases by which the weights of durations and waits are found."""

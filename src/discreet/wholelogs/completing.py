@@ -16,7 +16,8 @@ from discreet.wholelogs.courses import Courses, Released
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.drawing import draw_times
 from discreet.wholelogs.learning import Times
-from discreet.wholelogs.values import learn_attribute
+from discreet.wholelogs.traits import traits
+from discreet.wholelogs.values import draw_attribute
 from discreet.wholelogs.work import Work
 
 
@@ -47,9 +48,11 @@ def complete(
             work = Work.learn(log, begun, courses, released, clock, spending, rng)
             began = work.draw(codes, offsets, times, learnt, clock, rng)
             columns[begun] = pl.Series(began).cast(pl.Datetime("us", "UTC"))
+    candidates = traits(courses, codes, offsets, times) if attributes else []
     for attribute in attributes:
-        values = learn_attribute(log, courses, released, attribute, spending, rng)
-        columns[attribute.column] = values.draw(codes, offsets, rng)
+        columns[attribute.column] = draw_attribute(
+            log, courses, released, attribute, codes, offsets, candidates, spending, rng
+        )
     return assemble(
         fresh_names(len(chosen), rng), variants.activities, codes, offsets, times, columns
     )

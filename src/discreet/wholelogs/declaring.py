@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from discreet.mechanisms.parameters import ParameterError
-from discreet.wholelogs.spending import NAMES
+from discreet.wholelogs.spending import NAMES, TRAIT
 
 CORE = ("case:concept:name", "concept:name", "time:timestamp")
 """Columns that every release has."""
@@ -44,16 +44,21 @@ class Attribute:
     @property
     def steps(self) -> dict[str, float]:
         """Its steps and their shares of what it gets."""
-        shares = {} if self.known else {f"{NAMES}{self.column}": 0.4}
-        shares[self.step("values")] = 0.5 if self.of_case else 0.4
-        if not self.of_case:
-            shares[self.step("repeats")] = 0.1
+        shares = {} if self.known else {f"{NAMES}{self.column}": 0.3 if self.numeric else 0.4}
         if self.numeric:
             shares |= {
-                self.step("magnitudes, coarse"): 0.2,
-                self.step("magnitudes, fine"): 0.3,
-                self.step("grains"): 0.1,
+                self.step("magnitudes, coarse"): 0.1,
+                self.step("magnitudes, fine"): 0.2,
+                self.step("grains"): 0.05,
             }
+        if self.of_case:
+            shares |= {
+                self.step("values"): 0.1,
+                f"{TRAIT}{self.column}": 0.05,
+                self.step("values by trait"): 0.4,
+            }
+        else:
+            shares |= {self.step("values by activity"): 0.4, self.step("repeats"): 0.1}
         whole = sum(shares.values())
         return {name: share / whole for name, share in shares.items()}
 

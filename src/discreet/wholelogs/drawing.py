@@ -10,7 +10,6 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.log.instants import DAY, HOUR, MONDAY, SECOND, WEEK
 from discreet.log.variants import spans
-from discreet.mechanisms.amun.sampling import fractions
 from discreet.privacy.randomness import Randomness
 from discreet.wholelogs.choosing import Course, Plan, choose_courses
 from discreet.wholelogs.clock import LAST, Clock, within
@@ -25,6 +24,7 @@ from discreet.wholelogs.grids import (
 )
 from discreet.wholelogs.learning import Times
 from discreet.wholelogs.profiles import MOMENTS, Profile
+from discreet.wholelogs.sampling import fractions
 
 ALTERNATIVES = 8
 """So many courses in time are drawn for each case; one is taken so that durations fit."""

@@ -103,6 +103,23 @@ def _fit(prior: Floats, starts: Integers, row: Row, weight: float) -> Floats:
     return np.asarray(p / p.sum())
 
 
+def nearest(counts: Floats, precision: Floats, total: float, trust: float) -> Floats:
+    """The shares nearest to noisy counts, none negative.
+
+    The counts' sum is first joined with a total that is known to a relative deviation of `trust`.
+    """
+    variance = 1 / precision
+    spread, known = float(variance.sum()), (trust * total) ** 2 + 1e-9
+    wanted = (counts.sum() * known + total * spread) / (known + spread)
+    if wanted <= 0:
+        return np.full(len(counts), 1 / len(counts))
+    order = np.argsort(-counts / variance, kind="stable")
+    cut = (np.cumsum(counts[order]) - wanted) / np.cumsum(variance[order])
+    last = np.flatnonzero(counts[order] > cut * variance[order])[-1]
+    found = np.maximum(counts - cut[last] * variance, 0)
+    return np.asarray(found / found.sum())
+
+
 def equal_mass(weights: Floats, parts: int, alone: bool) -> Integers:
     """First cells of up to so many parts of about equal weight; the first cell perhaps alone."""
     if parts >= len(weights):

@@ -40,11 +40,11 @@ DURATION_MANNER = Manner(
     trust=0.02,
 )
 TREND_MANNER = Manner(
-    least=(8.0, 8.0), most_parts=1500, weight=1.0, certain=3.5, steps=(1.5, 1.5), downwards=True,
+    least=(8.0, 8.0), most_parts=1500, weight=1.0, steps=(1.5, 1.5), downwards=True,
     even=0.2, trust=0.02,
 )  # fmt: skip
 SMALL_TREND_MANNER = Manner(
-    least=(3.0, 3.0), most_parts=1500, weight=1.0, certain=3.5, steps=(1.5, 1.5), downwards=True,
+    least=(3.0, 3.0), most_parts=1500, weight=1.0, steps=(1.5, 1.5), downwards=True,
     even=0.2, trust=0.02,
 )  # fmt: skip
 MANY_CASES = 5000

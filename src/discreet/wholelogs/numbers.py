@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats, Integers
-from discreet.mechanisms.amun.sampling import choose, fractions
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.grids import Grid
+from discreet.wholelogs.sampling import choose, choose_by_row, fractions
 from discreet.wholelogs.tables import Hits, Manner, learn
 
 PER_DECADE = 24
@@ -22,8 +22,7 @@ GRAINS = np.array([100_000, 50_000, 10_000, 5_000, 1_000, 500, 100, 50, 10, 5, 1
 """Hundredths of which numbers may be multiples, from 1000 down to .01; the last cell is finer."""
 
 NUMBER_MANNER = Manner(
-    least=(6.0,), most_parts=60, weight=3.0, downwards=True, steps=(1.5, 1.8, 2.1), even=0.2,
-    certain=3.5,
+    least=(4.0,), most_parts=60, weight=3.0, downwards=True, steps=(1.5, 1.8, 2.1), even=0.2,
 )  # fmt: skip
 GRAIN_MANNER = Manner(least=(), most_parts=1, weight=3.0, narrowed=False)
 
@@ -63,23 +62,67 @@ def grain_cells(numbers: Floats) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Shares of magnitudes and of grains."""
+    """Numbers that are not named, in parts of about equal mass, and the grains of them all."""
 
-    magnitudes: Floats
+    starts: Integers
+    """The first cells of the parts."""
+    mass: Floats
+    """About how many cases each part has."""
+    deviation: float
+    """Of the noise in that."""
+    within: Floats
+    """Of each part the shares of its cells."""
     grains: Floats
 
-    def draw(self, size: int, named: Floats, rng: Randomness) -> Floats:
-        """So many numbers; those that are named have shares of their own and are drawn again."""
-        found = self._tried(size, rng)
+    @classmethod
+    def learn(
+        cls, amount: Floats, expected: float, attribute: Attribute, spending: Step, rng: Randomness
+    ) -> Numbers:
+        """From one number per case, NaN where it has none: magnitude in two rounds, and grain."""
+        held = ~np.isnan(amount)
+        given = np.where(held, amount, 0.0)
+        everyone = np.arange(len(amount))
+        row = np.where(held, 0, -1)
+        family, total = np.zeros(1, dtype=np.int64), np.array([max(expected, 1.0)])
+
+        def steps(*names: str) -> tuple[Gaussian, ...]:
+            return tuple(spending.find(attribute.step(name), Gaussian) for name in names)
+
+        learnt = learn(
+            Hits(everyone, row, magnitude_cells(given), len(amount)), total, family,
+            magnitude_grid(), NUMBER_MANNER, 1, steps("magnitudes, coarse", "magnitudes, fine"),
+            rng,
+        )  # fmt: skip
+        grains = learn(
+            Hits(everyone, row, grain_cells(given), len(amount)), total, family,
+            Grid.plain(len(GRAINS) + 1), GRAIN_MANNER, 1, steps("grains"), rng,
+        ).shares[0]  # fmt: skip
+        starts, _, deviation = learnt.rows[0].rounds[-1]
+        shares = learnt.shares[0]
+        part = np.maximum(np.searchsorted(starts, np.arange(len(shares)), side="right") - 1, 0)
+        within = np.zeros((len(starts), len(shares)))
+        within[part, np.arange(len(shares))] = shares
+        mass = within.sum(axis=1)
+        return cls(starts, mass * learnt.rows[0].total, deviation, within, grains)
+
+    def parts(self, numbers: Floats) -> Integers:
+        """The part of each number; one beyond the ends is in the part there."""
+        cell = magnitude_cells(numbers)
+        return np.maximum(np.searchsorted(self.starts, cell, side="right") - 1, 0)
+
+    def draw(self, part: Integers, named: Floats, rng: Randomness) -> Floats:
+        """A number in each part; those that are named have shares of their own, and are redrawn."""
+        found = self._tried(part, rng)
         for _ in range(TRIES):
             again = np.flatnonzero(np.isin(found, named))
             if not len(again):
                 break
-            found[again] = self._tried(len(again), rng)
+            found[again] = self._tried(part[again], rng)
         return found
 
-    def _tried(self, many: int, rng: Randomness) -> Floats:
-        cell = choose(self.magnitudes, many, rng)
+    def _tried(self, part: Integers, rng: Randomness) -> Floats:
+        many = len(part)
+        cell = choose_by_row(self.within, part, rng)
         step = np.where(cell > _SIDE, cell - _SIDE - 1, _SIDE - 1 - cell)
         step = np.clip(step, 0, _SIDE - 1)
         low, high = _EDGES[step], _EDGES[step + 1]
@@ -89,27 +132,3 @@ class Numbers:
         rounded = np.where(grain > 0, np.round(size / np.maximum(grain, 1e-9)) * grain, size)
         rounded = np.where(grain > 0, np.round(rounded, 2), rounded)
         return np.where(cell == _SIDE, 0.0, np.where(cell < _SIDE, -rounded, rounded))
-
-
-def learn_numbers(
-    amount: Floats, expected: float, attribute: Attribute, spending: Step, rng: Randomness
-) -> Numbers:
-    """From one number per case, NaN where it has none: its magnitude in two rounds, its grain."""
-    held = ~np.isnan(amount)
-    given = np.where(held, amount, 0.0)
-    everyone = np.arange(len(amount))
-    row = np.where(held, 0, -1)
-    family, total = np.zeros(1, dtype=np.int64), np.array([max(expected, 1.0)])
-
-    def steps(*names: str) -> tuple[Gaussian, ...]:
-        return tuple(spending.find(attribute.step(name), Gaussian) for name in names)
-
-    magnitudes = learn(
-        Hits(everyone, row, magnitude_cells(given), len(amount)), total, family, magnitude_grid(),
-        NUMBER_MANNER, 1, steps("magnitudes, coarse", "magnitudes, fine"), rng,
-    ).shares[0]  # fmt: skip
-    grains = learn(
-        Hits(everyone, row, grain_cells(given), len(amount)), total, family,
-        Grid.plain(len(GRAINS) + 1), GRAIN_MANNER, 1, steps("grains"), rng,
-    ).shares[0]  # fmt: skip
-    return Numbers(magnitudes, grains)

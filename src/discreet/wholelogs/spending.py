@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget, Guarantee
-from discreet.privacy.steps import Concentrated, Delegated, Gaussian, Sequential, Step
+from discreet.privacy.steps import Choosing, Concentrated, Delegated, Gaussian, Sequential, Step
 
 VARIANTS = "variants"
 COMPLETING = "times and attributes"
@@ -42,6 +44,7 @@ WORKING = {WORK[0]: 0.085, WORK[1]: 0.14, OVERLAPS: 0.025}
 """Shares of what times get that are for working times, where these are asked for."""
 
 NAMES = "names of "
+TRAIT = "trait that goes with "
 
 NAMES_DELTA = 0.2
 """Of the delta for attributes: that names of values of one case alone are shown."""
@@ -70,11 +73,12 @@ def spending(
     of_times = {name: left * part for name, part in TIMES.items()} | (WORKING if working else {})
     steps: list[Step] = [Gaussian(name, rho * times * part) for name, part in of_times.items()]
     each = (1 - times) / len(attributes) if attributes else 0.0
-    for shares in attributes.values():
-        for name, part in shares.items():
-            failing = (
-                rest.share(1, of_names * ROOM / named).delta if name.startswith(NAMES) else 0.0
-            )
-            steps.append(Gaussian(name, rho * each * part, failing))
+    failing = rest.share(1, of_names * ROOM / max(named, 1)).delta
+    for name, part in (one for shares in attributes.values() for one in shares.items()):
+        if name.startswith(TRAIT):  # ε²/8-zCDP
+            steps.append(Choosing(name, math.sqrt(8 * rho * each * part * ROOM)))
+        else:
+            may_fail = failing if name.startswith(NAMES) else 0.0
+            steps.append(Gaussian(name, rho * each * part, may_fail))
     completing = Concentrated(COMPLETING, tuple(steps), converted.delta)
     return Sequential("whole log", (Delegated(VARIANTS, promise), completing))

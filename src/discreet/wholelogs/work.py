@@ -11,14 +11,15 @@ from discreet.arrays import Floats, Integers
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.instants import DAY, MONDAY
-from discreet.mechanisms.amun.sampling import choose_by_row, fractions
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
+from discreet.wholelogs.attributes import column_of
 from discreet.wholelogs.clock import FIRST, Clock, within
 from discreet.wholelogs.courses import Courses, Released, days_between, later_events
 from discreet.wholelogs.drawing import MILLISECOND, Slots
 from discreet.wholelogs.grids import FIRST_DAY, day_bounds, short_bounds, wait_cells, wait_grid
 from discreet.wholelogs.learning import WAIT_MANNER, Times
+from discreet.wholelogs.sampling import choose_by_row, fractions
 from discreet.wholelogs.spending import OVERLAPS, WORK
 from discreet.wholelogs.tables import Hits, learn, noisy_sum
 
@@ -29,17 +30,16 @@ FREQUENT = 6
 """An activity has a row of its own if so many deviations of the noise are expected in it."""
 
 
-def begun_at(log: EventLog, column: str) -> pl.Series:
-    """The instants at which events began, null where unknown; LogError if there are none."""
+def check_begun(log: EventLog, column: str) -> None:
+    """Raise LogError if there is no such column, or not one of times."""
     if column not in log.table.columns:
         raise LogError(f"this log has no column {column!r} that says when events began")
-    found = log.table[column]
-    if not isinstance(found.dtype, pl.Datetime):
+    kind = log.table[column].dtype
+    if not isinstance(kind, pl.Datetime):
         raise LogError(
-            f"the column {column!r} holds {found.dtype}, not times; read the log with "
+            f"the column {column!r} holds {kind}, not times; read the log with "
             f"types={{{column!r}: 'date'}} (--types {column}:date)"
         )
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Work:
         An event that lacks the time of its beginning began when it ended.
         """
         ends = courses.instants
-        ticks = begun_at(log, column).gather(log.order).dt.cast_time_unit("us").to_physical()
+        ticks = column_of(log, column).dt.cast_time_unit("us").to_physical()
         given = within(ticks.fill_null(pl.Series(ends)).to_numpy())
         begun = np.minimum(given, ends)
         cell = wait_cells(ends - begun, days_between(clock.wall(begun), courses.wall))

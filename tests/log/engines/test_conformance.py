@@ -42,7 +42,7 @@ def test_duckdb_conforms(check: str) -> None:
     check_engine(in_duckdb, only=check)
 
 
-@pytest.mark.parametrize("check", ["several_files", "individuals", "refusals"])
+@pytest.mark.parametrize("check", ["several_files", "individuals", "by_rank", "refusals"])
 def test_memory_conforms_where_it_is_not_the_measure_itself(check: str) -> None:
     check_engine(in_memory, only=check)
 

@@ -25,7 +25,7 @@ from discreet.utility.evaluation import Evaluator
 
 pytest.importorskip("duckdb", reason="needs the extra duckdb")
 
-BY_VARIANTS = [n for n in mechanism_names() if mechanism_class(n).reads == "variants"]
+BY_VARIANTS = [n for n in mechanism_names() if mechanism_class(n).reads != "events"]
 QUICK: dict[str, dict[str, Any]] = {
     "choice": {"candidates": "travas,laplace"},
     "sacofa": {"rules": "learn"},
@@ -138,3 +138,49 @@ def test_a_log_in_an_engine_is_a_log(path: Path) -> None:
 def test_release_takes_a_file_and_an_engine(path: Path) -> None:
     released = discreet.release(path, "travas", engine="duckdb", memory="500MB", no_ledger=True)
     assert released.artefact.cases > 0
+
+
+def test_an_engine_that_fails_while_people_are_bounded_costs_nothing(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.log.engines.duckdb import DuckDBEngine
+
+    log = counted(path)
+    chosen = mechanism("travas", epsilon=1, cases_per_individual=1)
+    with Ledger(tmp_path / "ledger.db", create=True) as ledger:
+        ledger.set_budget("clinic", Budget(5, 1e-3))
+        with monkeypatch.context() as patch:
+            patch.setattr(DuckDBEngine, "restrict", _full_disk)
+            with pytest.raises(LogError, match="disk is full"):
+                ledger.release(chosen, log, source="clinic")
+        assert ledger.account("clinic").spent.epsilon == 0
+        ledger.release(chosen, log, source="clinic")
+        assert ledger.account("clinic").spent.epsilon > 0
+    first, second = (log.prepared(1) for _ in range(2))
+    assert first is second is None  # what was prepared was for that release only
+
+
+def _full_disk(engine: object, number: int, cases: int, key: bytes) -> None:
+    raise LogError("the disk is full")
+
+
+def test_attributes_come_from_the_engine(path: Path, tmp_path: Path) -> None:
+    memory = read_log(pl.read_parquet(path), individual=PERSON)
+    by_name = sorted(range(memory.cases), key=memory.case_ids.__getitem__)
+    text = tmp_path / "log.csv"
+    pl.read_parquet(path).write_csv(text)
+    expected = memory.take_cases(by_name).frame
+    for one in (path, text):
+        log = read_log(one, engine="duckdb", individual=PERSON)
+        assert log.frame.equals(expected.select(log.frame.columns))
+        assert "org:resource" in log.frame.columns
+        assert set(log.bounded(1, b"k" * 32).frame.columns) == set(log.frame.columns)  # type: ignore[attr-defined]
+    chosen = mechanism("whole", epsilon=3.0, variants="travas", attributes="org:resource")
+    released = chosen.release(counted(path), insecure_seed=1).log()
+    assert released.table["org:resource"].null_count() < released.events
+    small = read_log(path, engine="duckdb", individual=PERSON, memory="100MB")
+    small.engine.memory = small.events * 120  # type: ignore[attr-defined]
+    with pytest.raises(LogError, match="too large"):
+        chosen.check(small)
+    narrow = read_log(path, engine="duckdb", individual=PERSON, further=False)
+    assert "org:resource" not in narrow.frame.columns

@@ -44,6 +44,7 @@ class DuckDBEngine(SqlEngine):
 
     name: ClassVar[str] = "duckdb"
     text: ClassVar[str] = "VARCHAR"
+    rank_order: ClassVar[str] = "rowid"
 
     def __init__(self, plan: Plan, memory: int, threads: int | None = None) -> None:
         super().__init__(memory, plan)
@@ -104,6 +105,7 @@ class DuckDBEngine(SqlEngine):
             parts[f"tie_{i}"] = None if declared else _as_order(column, kinds)
         if None in parts.values():
             return None
+        parts |= {f"more_{i}": quoted(column) for i, column in enumerate(self.plan.further)}
         parts["pos"] = f"(CAST(file_index AS BIGINT) << {FILE_BITS}) + file_row_number"
         chosen = ", ".join(f"{expression} AS {name}" for name, expression in parts.items())
         return f"SELECT {chosen} FROM {scan}"
@@ -127,6 +129,8 @@ class DuckDBEngine(SqlEngine):
             kinds[f"tie_{i}"] = "VARCHAR" if kind == pl.String else "HUGEINT"
             if kind.is_temporal():
                 kinds[f"tie_{i}"] = "TIMESTAMP"
+        for i, name in enumerate(self.plan.further):
+            kinds[f"more_{i}"] = _stored(self.plan.source.schema.schema[name])
         kinds |= {"pos": "BIGINT"} if layout.placed else {}
         return ", ".join(f"{name} {kind}" for name, kind in kinds.items())
 
@@ -156,9 +160,9 @@ class DuckDBEngine(SqlEngine):
     def _view(self, name: str, sql: str) -> None:
         self._connection.execute(f"CREATE VIEW {name} AS {sql}")
 
-    def _keep_labels(self, labels: pl.DataFrame) -> None:
-        self._connection.register("batch", labels.to_arrow())
-        self._keep("labels", "SELECT label, CAST(code AS INTEGER) AS code FROM batch")
+    def _register(self, name: str, rows: pl.DataFrame) -> None:
+        self._connection.register("batch", rows.to_arrow())
+        self._keep(name, "SELECT * FROM batch")
         self._connection.unregister("batch")
 
     def _where(self, position: int) -> str:
@@ -192,6 +196,15 @@ class DuckDBEngine(SqlEngine):
             ) from None
         except self._duckdb.Error as error:
             raise LogError(f"it cannot be read: {_first_line(error)}") from None
+
+
+def _stored(kind: pl.DataType) -> str:
+    """The type of a staged column that has no role."""
+    if kind.is_integer():
+        return "HUGEINT" if kind in (pl.UInt64, pl.Int128) else "BIGINT"
+    if kind.is_float():
+        return "DOUBLE"
+    return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(kind), "VARCHAR")
 
 
 def _first_line(error: Exception) -> str:

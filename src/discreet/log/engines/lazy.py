@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -13,11 +14,13 @@ import polars as pl
 
 from discreet.arrays import Ints
 from discreet.log.assemble import assemble
+from discreet.log.counted import Counted
+from discreet.log.engines.counting import MOST_VARIANTS, InEngine
 from discreet.log.engines.limits import in_words
 from discreet.log.engines.protocol import Courses, Engine
 from discreet.log.errors import LogError, option
 from discreet.log.events import CASE, TIME, EventLog, Reads
-from discreet.log.shaping import Shaped
+from discreet.log.shaping import Shaped, check_constant
 from discreet.log.variants import Variants
 
 if TYPE_CHECKING:
@@ -26,8 +29,14 @@ if TYPE_CHECKING:
 EVENT_BYTES = 100
 """What an event takes in this process, with what mechanisms compute of it."""
 
+VALUE_BYTES = 30
+"""What a value of a further column takes for each event, twice while it is handed over."""
+
 COURSE_BYTES = 40
 """What an event takes as numbers: its code and its time, twice while they are handed over."""
+
+COUNT_BYTES = 40
+"""What a variant takes in this process if only its count is there, with the noise on it."""
 
 VARIANT_EVENT_BYTES = 40
 """What an event of a variant takes in this process: its code, and the keys that sort variants."""
@@ -36,9 +45,9 @@ VARIANT_EVENT_BYTES = 40
 class EngineLog(EventLog):
     """A log like any other for whoever reads its variants, which the engine counts.
 
-    What reads single events gets case, activity, time and individual of all of them, if they fit
-    into the engine's memory limit; further columns stay where they are. `require` refuses, before
-    anything is spent, what does not fit.
+    What reads single events gets case, activity, time, individual and the further columns that
+    were asked for, if they fit into the engine's memory limit. `require` refuses, before anything
+    is spent, what does not fit.
     """
 
     engine: Engine
@@ -54,6 +63,7 @@ class EngineLog(EventLog):
             "left_out": facts.left_out,
             "classifier": classifier,
             "_shaped": shaped,
+            "_prepared": {},
         }
         self.__dict__.update(kept)
 
@@ -75,24 +85,43 @@ class EngineLog(EventLog):
     @cached_property
     def variants(self) -> Variants:
         """The variants and their counts."""
-        many = self.engine.variant_events()
-        self._check_room(many * VARIANT_EVENT_BYTES, "its variants", "")
+        advice = f"choose travas, or headtail with {option('tail_sample', '0.1')}, or "
+        self._check_room(self._variant_bytes, "its variants", advice)
         return self.engine.variants()
 
     @cached_property
+    def counted(self) -> Counted:
+        """The variants as long as they are few; else their counts, and sequences on demand."""
+        stay = InEngine(self.engine)
+        if len(stay) <= MOST_VARIANTS and self._variant_bytes <= self.engine.memory:
+            return self.variants
+        self._check_room(len(stay) * COUNT_BYTES, "the counts of its variants", "")
+        return stay
+
+    @property
+    def _variant_bytes(self) -> int:
+        return self.engine.variant_events() * VARIANT_EVENT_BYTES
+
+    @cached_property
     def _loaded(self) -> EventLog:
-        """The events in this process: case, activity, time and individual."""
+        """The events in this process, with the further columns that were asked for."""
         advice = "choose a mechanism that reads variants only, such as travas, or "
-        self._check_room(self.events * EVENT_BYTES, "its events", advice)
+        shaped: Shaped = self.__dict__["_shaped"]
+        more = self.engine.further_columns * VALUE_BYTES
+        self._check_room(self.events * (EVENT_BYTES + more), "its events", advice)
         found = self.courses()
         case = np.repeat(np.arange(len(found.names)), np.diff(found.offsets))
         columns = {}
         if found.individuals is not None and self.individual not in (None, CASE):
             people = pl.Series(found.individuals, dtype=pl.String)
             columns[str(self.individual)] = people.gather(case)
+        columns |= {column.name: column for column in self.engine.further()}
         times = found.times if found.times is not None else np.zeros(len(found.codes), np.int64)
         log = assemble(found.names, self.activities, found.codes, found.offsets, times, columns)
         table = log.table if found.times is not None else log.table.drop(TIME)
+        for column, name in shaped.further.items():
+            if name in table.columns and name in shaped.names:
+                check_constant(table, name, column)
         return replace(
             log,
             table=table,
@@ -117,7 +146,7 @@ class EngineLog(EventLog):
 
     @property
     def table(self) -> pl.DataFrame:
-        """The events: case, activity, time and individual."""
+        """The events: case, activity, time, individual and what else was asked for."""
         return self._loaded.table
 
     @property
@@ -154,7 +183,10 @@ class EngineLog(EventLog):
 
     def require(self, reads: Reads) -> None:
         """Fetch what a mechanism reads, so that it fails now if it must."""
-        _ = self.variants if reads == "variants" else self._loaded
+        if reads == "counts":
+            _ = self.counted
+        else:
+            _ = self.variants if reads == "variants" else self._loaded
 
     def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
         """The chosen cases, in the order given; of the events in this process."""
@@ -163,6 +195,21 @@ class EngineLog(EventLog):
     def bounded(self, cases: int, key: bytes) -> EngineLog:
         """At most so many cases of each individual, chosen in the engine by a secret key."""
         return EngineLog(self.engine.bounded(cases, key), self.__dict__["_shaped"], self.classifier)
+
+    def prepare(self, cases: int, reads: Reads) -> None:
+        """Choose the cases of each individual now, so that what fails does before it is paid for.
+
+        By a fresh key, for one release: `prepared` hands them over once.
+        """
+        kept: dict[int, EngineLog] = self.__dict__["_prepared"]
+        if cases not in kept:
+            kept[cases] = self.bounded(cases, os.urandom(32))
+        kept[cases].require(reads)
+
+    def prepared(self, cases: int) -> EngineLog | None:
+        """What was prepared for so many cases of each individual, if anything was."""
+        kept: dict[int, EngineLog] = self.__dict__["_prepared"]
+        return kept.pop(cases, None)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()} in {self.engine.name}"

@@ -12,9 +12,9 @@ import polars as pl
 
 from discreet.arrays import Integers
 from discreet.log.engines.limits import memory_limit
-from discreet.log.engines.protocol import Courses, Facts
+from discreet.log.engines.protocol import Courses, Facts, Sizes
 from discreet.log.engines.sql import unbroken_ties
-from discreet.log.events import CASE, TIME, EventLog, labels_of
+from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog, labels_of
 from discreet.log.follows import Follows
 from discreet.log.instants import microseconds
 from discreet.log.variants import Variants
@@ -50,6 +50,25 @@ class MemoryEngine:
         lengths, counts = np.unique(np.diff(self.log.offsets), return_counts=True)
         return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
 
+    def sizes(self) -> Sizes:
+        """How many variants there are of each number of cases and each length."""
+        found, many = np.unique(self._sizes, axis=1, return_counts=True)
+        return Sizes(found[0], found[1], many)
+
+    def picked(self, cases: Integers, length: Integers, rank: Integers) -> Variants:
+        """The variants of these numbers of cases, lengths and ranks, in the order given."""
+        order = np.lexsort(self._sizes[::-1])
+        kinds, first = np.unique(self._sizes[:, order], axis=1, return_index=True)
+        begin = dict(zip(map(tuple, kinds.T.tolist()), first.tolist(), strict=True))
+        wanted = zip(cases.tolist(), length.tolist(), strict=True)
+        places = np.array([begin[size] for size in wanted], dtype=np.int64) + rank
+        return self.log.variants.take(order[places])
+
+    @property
+    def _sizes(self) -> Integers:
+        variants = self.log.variants
+        return np.stack([variants.counts, variants.lengths]).astype(np.int64)
+
     def follows(self) -> Follows:
         """How often one activity directly follows another."""
         return Follows.of_variants(self.log.variants)
@@ -72,6 +91,22 @@ class MemoryEngine:
             times=microseconds(log) if log.has_times else None,
             individuals=None if people is None else people.to_list(),
         )
+
+    @property
+    def further_columns(self) -> int:
+        """How many columns without a role it hands over if events are asked for."""
+        return len(self._further)
+
+    @property
+    def _further(self) -> list[str]:
+        roles = (CASE, ACTIVITY, TIME, LIFECYCLE, self.log.individual)
+        return [name for name in self.log.table.columns if name not in roles]
+
+    def further(self) -> pl.DataFrame:
+        """The columns without a role, event by event as in `courses`."""
+        log = self.log
+        log = log.take_cases(sorted(range(log.cases), key=log.case_ids.__getitem__))
+        return log.frame.select(self._further)
 
     def bounded(self, cases: int, key: bytes) -> MemoryEngine:
         """At most so many cases of each individual, chosen by a secret key."""

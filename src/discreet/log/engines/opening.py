@@ -67,12 +67,17 @@ def source_of(
 
 
 def counted_by_duckdb(
-    source: Source, shape: Shape, classifier: Classifier, memory: str | int | None
+    source: Source,
+    shape: Shape,
+    classifier: Classifier,
+    memory: str | int | None,
+    *,
+    further: bool = False,
 ) -> EngineLog:
     """Let DuckDB read, check and count the events."""
     from discreet.log.engines.duckdb import DuckDBEngine
 
-    plan = Plan.of(source, shape, classifier)
+    plan = Plan.of(source, shape, classifier, further=further)
     engine = DuckDBEngine(plan, memory_limit(memory)).read()
     return EngineLog(engine, plan.shaped, classifier)
 

@@ -52,14 +52,19 @@ class Plan:
     classifier: Classifier
     shaped: Shaped
     """What the table would look like in memory, without rows."""
+    further: tuple[str, ...] = ()
+    """Columns without a role that are to be had, too."""
 
     @classmethod
-    def of(cls, source: Source, shape: Shape, classifier: Classifier) -> Plan:
+    def of(
+        cls, source: Source, shape: Shape, classifier: Classifier, *, further: bool = False
+    ) -> Plan:
         """Find the columns; refuse what does not fit, before anything is read."""
-        empty = RawTable(source.name, source.schema, source.place)
-        shaped = replace(shape, drop_incomplete=False).of(empty)
+        shaped = shape.without_rows(RawTable(source.name, source.schema, source.place))
         labels_of(shaped.table, classifier)
-        return cls(source, shape, classifier, shaped)
+        kinds = source.schema.schema
+        others = [c for c in shaped.further if c != shape.individual and _plain(kinds[c])]
+        return cls(source, shape, classifier, shaped, tuple(others) if further else ())
 
     @property
     def case(self) -> str:
@@ -86,7 +91,8 @@ class Plan:
     def columns(self) -> list[str]:
         """All that is read."""
         roles = (self.case, self.activity, self.lifecycle, self.time, self.shape.individual)
-        return list(dict.fromkeys(c for c in (*roles, *self.shape.tie_break) if c is not None))
+        listed = (*roles, *self.shape.tie_break, *self.further)
+        return list(dict.fromkeys(column for column in listed if column is not None))
 
     @property
     def layout(self) -> Layout:
@@ -128,8 +134,21 @@ class Plan:
                 raw = raw.only(batch.select(whole).to_series())
             if raw.table.height:
                 self._check_fine(raw)
-                yield self._frame(shape.of(raw), numbered["row"].cast(pl.Int64) + before)
+                frame = self._frame(shape.of(raw), numbered["row"].cast(pl.Int64) + before)
+                extra = [raw.table[c].alias(f"more_{i}") for i, c in enumerate(self.further)]
+                yield frame.with_columns(extra)
             before += batch.height
+
+    def named(self, found: pl.DataFrame) -> pl.DataFrame:
+        """Further columns as memory reads them, from values as they stand in the source."""
+        raw = RawTable(self.source.name, found, lambda row: "an event")
+        types = {name: kind for name, kind in self.shape.types.items() if name in found.columns}
+        return pl.DataFrame(
+            {
+                self.shaped.further[c]: self.shape.further(raw, c, types.get(c))
+                for c in found.columns
+            }
+        )
 
     @property
     def _required(self) -> list[str]:
@@ -161,6 +180,11 @@ class Plan:
             fine = values.to_physical() % 1000 != 0
             if fine.any():
                 raise finer_than_microseconds(raw.place(int(fine.arg_max() or 0)))
+
+
+def _plain(kind: pl.DataType) -> bool:
+    """Whether values are of a kind that every engine hands over as it is."""
+    return kind.is_integer() or kind.is_float() or kind in (pl.String, pl.Boolean, pl.Date)
 
 
 def finer_than_microseconds(place: str) -> LogError:

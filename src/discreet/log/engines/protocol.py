@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import polars as pl
+
 from discreet.arrays import Integers
 from discreet.log.events import LeftOut
 from discreet.log.follows import Follows
@@ -33,6 +35,14 @@ class Courses(NamedTuple):
     """Whose case each is, if the log says."""
 
 
+class Sizes(NamedTuple):
+    """How many variants there are of each number of cases and each length, in rising order."""
+
+    cases: Integers
+    length: Integers
+    variants: Integers
+
+
 class Engine(Protocol):
     """A log that has been read and checked, wherever its events are.
 
@@ -50,6 +60,10 @@ class Engine(Protocol):
     def memory(self) -> int:
         """How many bytes it may use, and so may what leaves it."""
 
+    @property
+    def further_columns(self) -> int:
+        """How many columns without a role it hands over if events are asked for."""
+
     def facts(self) -> Facts:
         """How much there is."""
 
@@ -58,6 +72,15 @@ class Engine(Protocol):
 
     def variant_events(self) -> int:
         """How many events all variants have, each counted once: how much `variants` will bring."""
+
+    def sizes(self) -> Sizes:
+        """How many variants there are of each number of cases and each length."""
+
+    def picked(self, cases: Integers, length: Integers, rank: Integers) -> Variants:
+        """The variants of these numbers of cases, lengths and ranks, in the order given.
+
+        Ranks count from 0 and number the variants of one size in some order, always the same.
+        """
 
     def lengths(self) -> dict[int, int]:
         """How many cases have each number of events."""
@@ -70,6 +93,9 @@ class Engine(Protocol):
 
     def courses(self) -> Courses:
         """The cases themselves."""
+
+    def further(self) -> pl.DataFrame:
+        """The columns without a role that were asked for, event by event as in `courses`."""
 
     def bounded(self, cases: int, key: bytes) -> Engine:
         """The same with at most so many cases of each individual, chosen by a secret key.

@@ -118,20 +118,25 @@ def from_relation(relation: Any, name: str = "the relation") -> Source:
 
 
 def from_database(url: str, query: str | None) -> Source:
-    """What a query gives of a database that SQLAlchemy reaches: values as texts, each by itself."""
+    """What a query gives of a database that SQLAlchemy reaches: values as texts, each by itself.
+
+    Only whole numbers of PostgreSQL stay what they are; elsewhere types are to be declared.
+    """
     from sqlalchemy import create_engine, text
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+    from sqlalchemy.pool import NullPool
 
     if not query:
         raise LogError(f"a database needs a table or query: name it with {option('query')}")
     statement = text(as_query(query))
     try:
-        database = create_engine(make_url(url))
+        database = create_engine(make_url(url), poolclass=NullPool)  # no line stays open
         name = f"the database {make_url(url).database or url.partition(':')[0]}"
         with database.connect() as connection:
             result = connection.execution_options(stream_results=True).execute(statement)
             columns = list(result.keys())
+            kinds = _kinds(database.dialect.name, result.cursor)
             result.close()
     except (ArgumentError, SQLAlchemyError, ImportError, ValueError) as error:
         raise _refused(error) from None
@@ -139,21 +144,38 @@ def from_database(url: str, query: str | None) -> Source:
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         places = [columns.index(column) for column in wanted]
         try:
-            with database.connect() as connection:
-                result = connection.execution_options(stream_results=True).execute(statement)
+            with (
+                database.connect().execution_options(stream_results=True) as connection,
+                connection.execute(statement) as result,
+            ):
                 for rows in result.partitions(BATCH // 4):
                     values = [[row[place] for row in rows] for place in places]
                     yield pl.DataFrame(
                         [
-                            as_texts(column, found, (value is None for value in found))
+                            pl.Series(column, found, dtype=pl.Int64)
+                            if kinds[columns.index(column)] == pl.Int64
+                            else as_texts(column, found, (value is None for value in found))
                             for column, found in zip(wanted, values, strict=True)
                         ]
                     )
         except SQLAlchemyError as error:
             raise _refused(error) from None
 
-    schema = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    schema = pl.DataFrame(schema=dict(zip(columns, kinds, strict=True)))
     return Source(name, schema, batches, ordered=False)
+
+
+_WHOLE_NUMBERS = (20, 21, 23)
+"""What PostgreSQL calls int8, int2 and int4."""
+
+
+def _kinds(dialect: str, cursor: Any) -> list[type[pl.DataType]]:
+    """Whole numbers where the database says so: they sort otherwise than their texts."""
+    told = dialect == "postgresql"
+    return [
+        pl.Int64 if told and field[1] in _WHOLE_NUMBERS else pl.String
+        for field in cursor.description
+    ]
 
 
 def _refused(error: Exception) -> LogError:

@@ -86,7 +86,12 @@ def session(memory: int, **more: str) -> Any:
 
 
 def counted_by_spark(
-    data: Any, shape: Shape, classifier: Classifier, memory: str | int | None
+    data: Any,
+    shape: Shape,
+    classifier: Classifier,
+    memory: str | int | None,
+    *,
+    further: bool = False,
 ) -> EngineLog:
     """Let Spark read, check and count a data frame, or Parquet files."""
     limit = memory_limit(memory)
@@ -95,7 +100,7 @@ def counted_by_spark(
     else:
         files = files_of(Path(data))
         source, frame = from_files(files, Path(data).name), None
-    plan = Plan.of(source, shape, classifier)
+    plan = Plan.of(source, shape, classifier, further=further)
     engine = SparkEngine(plan, limit, frame).read()
     return EngineLog(engine, plan.shaped, classifier)
 
@@ -125,6 +130,7 @@ class SparkEngine(SqlEngine):
 
     name: ClassVar[str] = "spark"
     text: ClassVar[str] = "STRING"
+    rank_order: ClassVar[str] = "seq"
 
     def __init__(
         self, plan: Plan, memory: int, frame: Any = None, partitions: int | None = None
@@ -165,6 +171,7 @@ class SparkEngine(SqlEngine):
             if column in plan.shape.types:
                 raise _unclear(column, "a declared type")
             parts[f"tie_{i}"] = quoted(column, "`")
+        parts |= {f"more_{i}": quoted(column, "`") for i, column in enumerate(plan.further)}
         if self.layout.placed:
             parts["pos"] = f"shiftleft({self._file_number()}, {FILE_BITS}) + _metadata.row_index"
         return [f"{expression} AS {name}" for name, expression in parts.items()]
@@ -193,9 +200,8 @@ class SparkEngine(SqlEngine):
     def _view(self, name: str, sql: str) -> None:
         self._session.sql(sql).createOrReplaceTempView(name)
 
-    def _keep_labels(self, labels: pl.DataFrame) -> None:
-        rows = self._session.createDataFrame(labels.rows(), "label STRING, code INT")
-        rows.createOrReplaceTempView("labels")
+    def _register(self, name: str, rows: pl.DataFrame) -> None:
+        self._session.createDataFrame(rows.to_arrow()).createOrReplaceTempView(name)
 
     def _ordered(self, value: str, keys: Sequence[str]) -> str:
         fields = ", ".join(f"{key} AS key_{i}" for i, key in enumerate(keys))

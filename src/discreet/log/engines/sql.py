@@ -17,7 +17,7 @@ import polars as pl
 
 from discreet.arrays import Integers
 from discreet.log.engines.plan import Plan
-from discreet.log.engines.protocol import Courses, Facts
+from discreet.log.engines.protocol import Courses, Facts, Sizes
 from discreet.log.errors import LogError, option
 from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
@@ -71,6 +71,13 @@ class SqlEngine(ABC):
     def _steps(self, mark: int) -> str:
         """A query of source, target and cases of each step; the mark stands for both ends."""
 
+    @abstractmethod
+    def _register(self, name: str, rows: pl.DataFrame) -> None:
+        """Bring a small table from this process."""
+
+    rank_order: ClassVar[str]
+    """What variants of one size are numbered by: anything that tells them apart and stays."""
+
     events_table = "events"
     cases_table = "cases"
     variants_table = "variants"
@@ -81,7 +88,8 @@ class SqlEngine(ABC):
         per_label = self._per_label()
         self._check(per_label)
         labels = sorted(per_label["label"].to_list())
-        self._keep_labels(pl.DataFrame({"label": labels, "code": range(len(labels))}))
+        codes = pl.Series(range(len(labels)), dtype=pl.Int32)
+        self._register("labels", pl.DataFrame({"label": labels, "code": codes}))
         whose = ", min(person) AS person, max(person) AS other" if self.layout.people else ""
         self._keep(
             self.cases_table,
@@ -96,10 +104,6 @@ class SqlEngine(ABC):
             period = int(per_label["first"].min()), int(per_label["last"].max())  # type: ignore[arg-type]
         events = int(per_label["events"].sum())
         self._facts = Facts(self._cases(), events, tuple(labels), period, left_out)
-
-    @abstractmethod
-    def _keep_labels(self, labels: pl.DataFrame) -> None:
-        """Keep the table of activities with their codes."""
 
     def _place(self, column: str) -> str:
         """Where the first event stands that has no value in a column, in words."""
@@ -192,6 +196,11 @@ class SqlEngine(ABC):
                 "within a case"
             )
 
+    @property
+    def further_columns(self) -> int:
+        """How many columns without a role it hands over if events are asked for."""
+        return len(self.plan.further)
+
     def facts(self) -> Facts:
         """How much there is."""
         assert self._facts is not None, "count first"
@@ -206,10 +215,39 @@ class SqlEngine(ABC):
     def variants(self) -> Variants:
         """The variants and how many cases follow each."""
         found = self._query(f"SELECT seq, cases FROM {self.variants_table}")
+        fresh = self._as_variants(found)
+        return fresh.take(fresh.canonical_order())
+
+    def _as_variants(self, found: pl.DataFrame) -> Variants:
         codes, offsets = flat(found["seq"])
         counts = found["cases"].cast(pl.Int64).to_numpy()
-        fresh = Variants(self.facts().activities, codes.astype(np.int32), offsets, counts)
-        return fresh.take(fresh.canonical_order())
+        return Variants(self.facts().activities, codes.astype(np.int32), offsets, counts)
+
+    def sizes(self) -> Sizes:
+        """How many variants there are of each number of cases and each length."""
+        size = self._size("seq")
+        found = self._query(
+            f"SELECT CAST(cases AS BIGINT) AS cases, CAST({size} AS BIGINT) AS length, "
+            f"CAST(count(*) AS BIGINT) AS variants FROM {self.variants_table} "
+            f"GROUP BY cases, {size}"
+        ).sort("cases", "length")
+        cases, length, variants = (column.to_numpy() for column in found)
+        return Sizes(cases, length, variants)
+
+    def picked(self, cases: Integers, length: Integers, rank: Integers) -> Variants:
+        """The variants of these numbers of cases, lengths and ranks, in the order given."""
+        columns = {"cases": cases, "length": length, "place": rank, "pick": np.arange(len(rank))}
+        kinds = {column: values.astype(np.int64) for column, values in columns.items()}
+        self._register("picks", pl.DataFrame(kinds))
+        size = self._size("seq")
+        found = self._query(
+            "SELECT picks.pick AS pick, numbered.seq AS seq, numbered.cases AS cases FROM (SELECT "
+            f"seq, cases, {size} AS length, row_number() OVER "
+            f"(PARTITION BY cases, {size} ORDER BY {self.rank_order}) - 1 AS place "
+            f"FROM {self.variants_table}) AS numbered "
+            "JOIN picks USING (cases, length, place)"
+        )
+        return self._as_variants(found.sort("pick"))
 
     def lengths(self) -> dict[int, int]:
         """How many cases have each number of events."""
@@ -260,6 +298,21 @@ class SqlEngine(ABC):
             times=flat(found["times"])[0].astype(np.int64) if timed else None,
             individuals=found["person"].to_list() if people else None,
         )
+
+    def further(self) -> pl.DataFrame:
+        """The columns without a role that were asked for, event by event as in `courses`."""
+        wanted = self.plan.further
+        if not wanted:
+            return pl.DataFrame()
+        columns = ", ".join(f"more_{i}" for i in range(len(wanted)))
+        keys = ", ".join([f"CAST(case_id AS {self.text})", *self.layout.order])
+        found = self._query(
+            f"SELECT {columns} FROM {self.events_table} "
+            f"WHERE case_id IN (SELECT case_id FROM {self.cases_table}) ORDER BY {keys}"
+        )
+        kinds = {column: self.plan.source.schema.schema[column] for column in wanted}
+        found = found.rename(dict(zip(found.columns, wanted, strict=True))).cast(kinds)  # type: ignore[arg-type]
+        return self.plan.named(found)
 
     def bounded(self, cases: int, key: bytes) -> Self:
         """At most so many cases of each individual, chosen by a secret key."""

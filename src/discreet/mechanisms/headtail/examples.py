@@ -27,9 +27,9 @@ GRID = 1024
 FINE = 256
 """Weights are multiples of 1/FINE."""
 
-ONCE, BIAS = 2, 1
-"""Features are in halves: the last two activities, the phase and each earlier activity count 1, the
-bias 1/2."""
+ONCE, HALF = 2, 1
+"""Features are in halves: the last two activities and the phase count 1, the bias 1/2, and each
+earlier activity the one or the other."""
 
 CLIP = 2 * ONCE * GRID
 """Norm of a case's gradient at most: 2."""
@@ -68,15 +68,15 @@ class Examples:
     owner: Integers
 
     @classmethod
-    def blocks(cls, cases: Variants) -> list[Examples]:
-        """Of all cases, in blocks that a processor holds near."""
+    def blocks(cls, cases: Variants, earlier: int) -> list[Examples]:
+        """Of all cases, in blocks that a processor holds near; see `of`."""
         block = cases.offsets[1:] // BLOCK
         parts = np.split(np.arange(len(cases)), np.flatnonzero(np.diff(block)) + 1)
-        return [cls.of(cases.take(part)) for part in parts]
+        return [cls.of(cases.take(part), earlier) for part in parts]
 
     @classmethod
-    def of(cls, cases: Variants) -> Examples:
-        """The first LONGEST steps of each variant."""
+    def of(cls, cases: Variants, earlier: int) -> Examples:
+        """The first LONGEST steps of each variant; `earlier` says how much earlier ones count."""
         mark = len(cases.activities)
         last, following, owner = pairs(cases)
         steps = np.arange(len(owner)) - np.searchsorted(owner, owner)
@@ -97,7 +97,7 @@ class Examples:
         ]
         place, activity = np.nonzero(seen[first])
         features = _sparse(
-            np.repeat([BIAS, ONCE], [len(first), 3 * len(first) + len(place)]),
+            np.repeat([HALF, ONCE, earlier], [len(first), 3 * len(first), len(place)]),
             np.concatenate([np.tile(np.arange(len(first)), 4), place]),
             np.concatenate([*listed, 2 * mark + 3 + activity]),
             (len(first), size),

@@ -23,7 +23,14 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail.candidates import PHASES, Walker, phases
-from discreet.mechanisms.headtail.examples import CLIP, FINE, LARGEST_WEIGHT, Examples
+from discreet.mechanisms.headtail.examples import (
+    CLIP,
+    FINE,
+    HALF,
+    LARGEST_WEIGHT,
+    ONCE,
+    Examples,
+)
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
 
@@ -38,6 +45,10 @@ the second: cases that stand out from the noise tell more by larger steps."""
 
 SPREAD = math.hypot(*((1 - MOMENTUM**turn) / (1 - MOMENTUM) for turn in range(1, STEPS + 1)))
 """How much further than one step's noise that of all steps spreads a weight."""
+
+FEW_EARLIER = 20
+"""Activities of a case up to which each earlier one counts as much as the last one; of more, half
+as much, since together they would drown it."""
 
 SHARPEN = 1.4
 """Exponent of the probabilities: likely sequences make better candidates than typical ones."""
@@ -88,12 +99,14 @@ class LogLinear(Walker):
 def trained(
     cases: Variants,
     cases_about: float,
+    length: float,
     step: Gaussian,
     rng: Randomness,
 ) -> LogLinear:
-    """A model of these cases, which costs `step`; `cases_about` is a released number."""
-    blocks = Examples.blocks(cases)
+    """A model of these cases, which costs `step`; their number and length are released ones."""
     labels = len(cases.activities)
+    earlier = ONCE if min(length, labels) <= FEW_EARLIER else HALF
+    blocks = Examples.blocks(cases, earlier)
     weights = np.zeros((3 * labels + 3 + PHASES, labels + 1))
     speed, mean = np.zeros_like(weights), np.zeros_like(weights)
     noise = step.noise(CLIP**2 * STEPS)
@@ -106,4 +119,5 @@ def trained(
         weights = np.clip(weights + speed, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         if 2 * turn >= STEPS:
             mean += weights / math.ceil(STEPS / 2)
+    mean[2 * labels + 3 : -PHASES] *= earlier / ONCE
     return LogLinear(cases.activities, mean)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from discreet.log.counted import Counted
 from discreet.log.events import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
@@ -30,10 +31,11 @@ from discreet.mechanisms.blocks.alphabet import (
     projected,
 )
 from discreet.mechanisms.headtail.prediction import way
+from discreet.mechanisms.headtail.sampled import read_cases
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD, head_noise, spending
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.mechanisms.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Selecting, Statement, Step
@@ -72,7 +74,8 @@ class HeadTail(Mechanism[Variants]):
     adaptively, gives (ε, δ).
 
     Without a head every case is hidden, and the tail below gets (ε₂, δ₂) = (ε − ε₀, δ). With a
-    head, ε₂ is .75 or .85 of ε − ε₀, whichever the probe suggests, and δ₂ = .2δ.
+    head, ε₂ is .75 (for a clear model .6) or .85 of ε − ε₀, whichever the probe suggests, and
+    δ₂ = .2δ.
     `ReservedSelection` proves that a selection at (ε − ε₀, .8δ) followed by any (ε₂, δ₂)-DP
     reading of the hidden cases, chosen after the head was seen, is (ε − ε₀, δ)-DP, because a case
     pays for being shown or for being hidden.
@@ -95,6 +98,9 @@ class HeadTail(Mechanism[Variants]):
       are not named are cut out of each case before the next table. Of a large log the model reads
       a random sample: each case is kept or not by a coin of its own, so samples of neighbours,
       with the same coins, are equal or neighbours.
+    If the tail reads a random sample of the hidden cases (`tail_sample`), all of the above is paid
+    for by (ε₃, δ₃) with ε₂ = ln(1 + q(e^ε₃ − 1)) and δ₂ = qδ₃, q being its share: amplification by
+    sampling (`privacy/steps/sampling.py` has the proof).
     With δ = 0 there is no head, the alphabet is public and the tables have Laplace noise with an
     L1 bound. Choices of way and model, candidates, support, sums and pruning read released
     numbers only.
@@ -114,6 +120,12 @@ class HeadTail(Mechanism[Variants]):
     clear_model: bool = parameter(
         False,
         "leave out rare sequences that would blur the model which is discovered from the release",
+    )
+
+    tail_sample: float = parameter(
+        1.0,
+        "the part of the cases that the tail reads, at random: for logs of millions of variants",
+        between(0.0001, 1.0),
     )
 
     def _validate(self) -> None:
@@ -148,7 +160,12 @@ class HeadTail(Mechanism[Variants]):
         )
 
     def _spending(self, budget: Budget) -> Step:
-        return spending(budget)
+        return spending(budget, self.tail_sample, self.clear_model)
+
+    @property
+    def _needs(self) -> Reads:
+        """What is read: sequences of a few variants suffice if the tail reads a sample."""
+        return "counts" if self.tail_sample < 1 and self.alphabet is None else self.reads
 
     @property
     def _tree(self) -> Step:
@@ -172,20 +189,25 @@ class HeadTail(Mechanism[Variants]):
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log; see the base class."""
-        return super().advice(log) + outside_advice(log.variants, self.alphabet)
+        outside = [] if self.alphabet is None else outside_advice(log.variants, self.alphabet)
+        return super().advice(log) + outside
 
     def _draw(self, log: EventLog, rng: Randomness) -> Variants:
-        cases = log.variants
+        cases: Counted = log.counted if self._needs == "counts" else log.variants
         if self.alphabet is not None:
-            cases = projected(cases, labels_of(self.alphabet, cases))
+            cases = projected(log.variants, labels_of(self.alphabet, log.variants))
         about, chosen = self._probed(cases, rng)
-        tail = Tail(self._tree, chosen, self.alphabet is not None, self.clear_model)
+        share = self.tail_sample
+        tail = Tail(self._tree, chosen, self.alphabet is not None, self.clear_model, share)
+        places = np.arange(len(cases))
         if chosen == NO_HEAD:
-            return tail.release(Variants.empty(cases.activities), cases, about, rng)
+            read = read_cases(cases, places, self._tree, chosen, share, rng)
+            return tail.release(Variants.empty(cases.activities), read, about, rng)
         selecting = self._selecting(chosen)
         shown, counts = selecting.select(cases.counts, rng)
         head = cases.take(shown, counts)
-        hidden = cases.take(np.setdiff1d(np.arange(len(cases)), shown))
+        places = np.setdiff1d(places, shown)
+        hidden = read_cases(cases, places, self._tree, chosen, share, rng)
         noise = head_noise(selecting).deviation * math.sqrt(len(shown))
         about = Estimate(about.value - head.cases, math.hypot(about.deviation, noise))
         return tail.release(head, hidden, about, rng)
@@ -193,7 +215,7 @@ class HeadTail(Mechanism[Variants]):
     def _selecting(self, way: str) -> Selecting:
         return self.step(f"{way}: head", Selecting)
 
-    def _probed(self, cases: Variants, rng: Randomness) -> tuple[Estimate, str]:
+    def _probed(self, cases: Counted, rng: Randomness) -> tuple[Estimate, str]:
         """The number of cases, and which way to go.
 
         By noisy numbers of cases beyond half the selection's threshold, and up to it.
@@ -208,4 +230,5 @@ class HeadTail(Mechanism[Variants]):
         if pure:
             return about, NO_HEAD
         model = self.step(f"{NO_HEAD}: what follows", Gaussian)
-        return about, way(frequent, rare, noise, float(model.rho), self.alphabet is not None)
+        rho = float(model.rho) * self.tail_sample**2
+        return about, way(frequent, rare, noise, rho, self.alphabet is not None)

@@ -14,6 +14,7 @@ from discreet.privacy.steps import (
     Laplace,
     OneOf,
     Reserved,
+    Sampled,
     Selecting,
     Sequential,
     Step,
@@ -28,6 +29,9 @@ NO_HEAD, FEW_HIDDEN, MANY_HIDDEN = "no head", "few hidden", "many hidden"
 
 RESERVES = {FEW_HIDDEN: 0.75, MANY_HIDDEN: 0.85}
 """Part of epsilon that the cases keep which the head does not show."""
+
+CLEAR_RESERVE = 0.6
+"""The part if few are hidden and a clear model is wanted, which is made by the head."""
 
 HEAD_DELTA = 0.8
 """Part of delta for the head; the rest is for a model of the hidden cases."""
@@ -57,23 +61,28 @@ def probe_share(epsilon: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def spending(budget: Budget) -> Step:
-    """The steps of a release: the probe, then a head and a tail, or a tail of all cases."""
+def spending(budget: Budget, share: float = 1.0, clear_model: bool = False) -> Step:
+    """The steps of a release: the probe, then a head and a tail, or a tail of all cases.
+
+    `share` is the part of the cases that the tail reads.
+    """
     budget = Budget(min(budget.epsilon, LARGEST_EPSILON), budget.delta)
-    share = probe_share(budget.epsilon)
-    probe = Laplace("coverage probe", budget.share(share, 0).epsilon)
-    rest = budget.share(1 - share, 1)
-    ways: tuple[Step, ...] = (tail(NO_HEAD, rest, sized=False),)
+    probing = probe_share(budget.epsilon)
+    probe = Laplace("coverage probe", budget.share(probing, 0).epsilon)
+    rest = budget.share(1 - probing, 1)
+    ways: tuple[Step, ...] = (sampled(NO_HEAD, rest, share, sized=False),)
     if rest.delta:
-        ways += tuple(with_head(of, rest, reserve) for of, reserve in RESERVES.items())
+        reserves = RESERVES | ({FEW_HIDDEN: CLEAR_RESERVE} if clear_model else {})
+        ways += tuple(with_head(of, rest, kept, share) for of, kept in reserves.items())
     return Sequential("release", (probe, OneOf("ways", ways)))
 
 
-def with_head(of: str, budget: Budget, reserve: float) -> Reserved:
+def with_head(of: str, budget: Budget, reserve: float, share: float = 1.0) -> Reserved:
     """A head, and a tail of what it hides."""
     kept = budget.epsilon * reserve * _DOWN
     selection = ReservedSelection(budget.epsilon, budget.delta * HEAD_DELTA * _DOWN, kept)
-    hidden = tail(of, Budget(kept, budget.delta * (1 - HEAD_DELTA) * _DOWN), sized=True)
+    left = Budget(kept, budget.delta * (1 - HEAD_DELTA) * _DOWN)
+    hidden = sampled(of, left, share, sized=True)
     return Reserved(f"{of}: head and tail", Selecting(f"{of}: head", selection), hidden)
 
 
@@ -82,6 +91,19 @@ def head_noise(selecting: Selecting) -> ReservedSelection:
     if not isinstance(selecting.selection, ReservedSelection):
         raise TypeError(f"{selecting.name} reserves nothing")
     return selecting.selection
+
+
+def sampled(of: str, budget: Budget, share: float, *, sized: bool) -> Step:
+    """A tail of all cases, or of a random sample of them, which may spend more on each."""
+    if share == 1:
+        return tail(of, budget, sized=sized)
+    room = Sampled.affordable(budget, share)
+    return Sampled(sample_name(of), tail(of, room, sized=sized), share)
+
+
+def sample_name(of: str) -> str:
+    """The name of the step that samples the cases of a tail."""
+    return f"{of}: sample"
 
 
 def tail(of: str, budget: Budget, *, sized: bool) -> Step:

@@ -24,6 +24,7 @@ from discreet.mechanisms.headtail.nearness import joined, nearest
 from discreet.mechanisms.headtail.ngrams import learned, reach
 from discreet.mechanisms.headtail.prediction import worth_learning
 from discreet.mechanisms.headtail.pruning import pruned
+from discreet.mechanisms.headtail.sampled import in_sample
 from discreet.mechanisms.headtail.spending import NO_HEAD
 from discreet.mechanisms.headtail.support import central
 from discreet.mechanisms.headtail.tables import Tables, found_activities, thinned
@@ -35,6 +36,10 @@ from discreet.privacy.steps import Gaussian, Step, noise_of
 MOST_VOTED = 1000
 """Variants of the head that hidden cases may vote for, the most frequent ones: what is rare among
 so many stands for few, and votes take time."""
+
+TRUST = {"votes": 0.8, "votes on a model": 0.5}
+"""Weight of the predicted votes in each of the two kinds of votes: what is near a head is where it
+is predicted, a model that was learned in noise may be wrong."""
 
 MOST_EVENTS = 1_000_000
 """Events that a model is learned from; of a larger log, those of a random sample of its cases."""
@@ -49,12 +54,14 @@ class Tail:
 
     `steps` are what it may spend, `name` the name they begin with. `public` says whether the
     activities of the cases are a public alphabet, `clear_model` whether the release is pruned.
+    `share` is the part of the hidden cases that it is given (`sampled.py`).
     """
 
     steps: Step
     name: str
     public: bool
     clear_model: bool
+    share: float = 1.0
 
     def release(
         self, head: Variants, hidden: Variants, about: Estimate, rng: Randomness
@@ -65,13 +72,14 @@ class Tail:
         the rest is post-processing, its random choices included.
         """
         generator = np.random.Generator(np.random.Philox(rng.bits(64)))
+        about = in_sample(about, self.share)
         if self.name == NO_HEAD:
             candidates, about = self._modelled(head, hidden, about, generator, rng)
             return self._voted(head, hidden, candidates, about, "votes on a model", rng)
         counting = self._noise("number of cases")
         counted = int(counting.added(np.array([hidden.cases]), rng)[0])
         about = about.combined(Estimate(counted, counting.deviation))
-        covered = head.cases / max(head.cases + about.value, 1.0)
+        covered = self.share * head.cases / max(self.share * head.cases + about.value, 1.0)
         if len(head):
             samples = enough(about.value, float(head.lengths.mean()))
             candidates = self._near(head.trimmed(), samples, generator)
@@ -117,18 +125,16 @@ class Tail:
         if not names:
             return Variants.from_counts([((UNDISCLOSED,), 1)]), about
         named = projected(cases, names)
-        reached = reach(tables, len(names), size, lengths.mean)
         following = tables.following
         chain: Walker
-        if (
-            isinstance(following, Gaussian)
-            and reached < (len(names) + 1) ** 2
-            and learnable(len(names), size, lengths.mean, tables.rho)
+        if isinstance(following, Gaussian) and learnable(
+            len(names), size, lengths.mean, tables.rho
         ):
-            chain = trained(named, size, following, rng)
+            chain = trained(named, size, lengths.mean, following, rng)
         else:
             least = tables.naming.deviation
             often = [max(counts.get(name, 0.0), least) for name in names]
+            reached = reach(tables, len(names), size, lengths.mean)
             chain = learned(named, np.append(often, size), tables, reached, rng)
         samples = enough(size, lengths.mean)
         sampled = chain.sample(lengths.longest, samples, generator)
@@ -155,7 +161,8 @@ class Tail:
         total = max(about.combined(counted).value, 0.0)
         mass = np.zeros(len(support))
         mass[shown] = head.counts
-        mass[open_to_votes] += self._weights(votes, candidates, ballot, noise, total)
+        weights = self._weights(votes, candidates, ballot, noise, total, TRUST[step])
+        mass[open_to_votes] += weights / self.share
         counts = whole(mass)
         if not counts.any():
             counts[open_to_votes[int(np.argmax(votes))]] = 1
@@ -170,10 +177,11 @@ class Tail:
         ballot: Variants,
         noise: CountNoise,
         total: float,
+        trust: float,
     ) -> Floats:
         """Weights of this total for noisy votes; for a clear model without the rarest sequences."""
         if self.clear_model:
             return onto_simplex(votes.astype(np.float64), total)
         near = nearest(candidates, ballot)
         predicted = np.bincount(near, candidates.counts, len(ballot)).astype(np.float64)
-        return weighed(votes, predicted, float(noise.size), total)
+        return weighed(votes, predicted, float(noise.size), total, trust)

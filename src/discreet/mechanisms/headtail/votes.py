@@ -64,17 +64,18 @@ def expected_votes(noisy: Integers, predicted: Floats, scale: float) -> Floats:
     return np.maximum(near, 0.0)
 
 
-def weighed(noisy: Integers, predicted: Floats, scale: float, total: float) -> Floats:
-    """Weights of this total: the mean of two estimates that err in different ways.
+def weighed(noisy: Integers, predicted: Floats, scale: float, total: float, trust: float) -> Floats:
+    """Weights of this total: a mean of two estimates that err in different ways.
 
     The nearest point of the simplex trusts the noisy votes alone, empirical Bayes the predicted
-    ones too.
+    ones too; `trust` is the weight of the latter.
     """
     nearest_point = onto_simplex(noisy.astype(np.float64), total)
     if total <= 0:
         return nearest_point
     expected = expected_votes(noisy, predicted * (total / predicted.sum()), scale)
-    mean: Floats = (nearest_point + expected * (total / max(expected.sum(), 1e-9))) / 2
+    expected *= total / max(expected.sum(), 1e-9)
+    mean: Floats = (1 - trust) * nearest_point + trust * expected
     return mean
 
 

@@ -35,3 +35,4 @@ from discreet.privacy.steps.leaves import Selecting as Selecting
 from discreet.privacy.steps.promise import Statement as Statement
 from discreet.privacy.steps.promise import as_asked as as_asked
 from discreet.privacy.steps.promise import promised as promised
+from discreet.privacy.steps.sampling import Sampled as Sampled

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.language import translate
 from discreet.web.guard import STILL
 from discreet.web.house import House
-from discreet.web.people import Person
+from discreet.web.people import Person, same_secret
 from discreet.web.settings import WebError
 
 
@@ -53,10 +52,10 @@ def only_steward(request: Request) -> Person:
 async def sent_form(request: Request) -> AsyncIterator[FormData]:
     """A form of this session: it sends the session's token along. Its files go with the request."""
     person = anybody(request)
-    form = await request.form(max_files=4, max_fields=200)
+    form = await request.form(max_files=4, max_fields=1000)
     try:
         token = form.get("csrf")
-        if not isinstance(token, str) or not secrets.compare_digest(token, person.csrf):
+        if not isinstance(token, str) or not same_secret(token, person.csrf):
             raise WebError(
                 translate("This form is too old: go back, reload the page and try again.")
             )
@@ -74,7 +73,7 @@ Form = Annotated[FormData, Depends(sent_form)]
 def text(form: Mapping[str, Any], name: str, longest: int = 5000) -> str:
     """A field of a form."""
     value = form.get(name)
-    return value.strip()[:longest] if isinstance(value, str) else ""
+    return value.replace("\0", "").strip()[:longest] if isinstance(value, str) else ""
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -83,7 +82,7 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
     house = house_of(request)
     waiting = 0
     if person is not None and person.role == "steward":
-        waiting = sum(one.state == "waiting" for one in house.asking.all())
+        waiting = house.asking.waiting()
     return HTMLResponse(
         render_page(
             "discreet.web",
@@ -97,6 +96,11 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         ),
         status,
     )
+
+
+def back_to(where: str) -> RedirectResponse:
+    """Go back to a page of ours that a form or an address names, or to the beginning."""
+    return to(where if where.startswith("/") and not where.startswith(("//", "/\\")) else "/")
 
 
 def to(where: str) -> RedirectResponse:

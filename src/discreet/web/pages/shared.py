@@ -24,6 +24,7 @@ from discreet.web.pages.common import (
     Form,
     Inside,
     Steward,
+    back_to,
     download,
     page,
     picture,
@@ -31,10 +32,14 @@ from discreet.web.pages.common import (
     to,
 )
 from discreet.web.people import Person, SignInError
+from discreet.web.proofs import proof_lines
 from discreet.web.seeing import hidden, own_job, released, releases_of, requests_of
 from discreet.web.settings import MissingError
 
 router = APIRouter(include_in_schema=False)
+
+HISTORY = 200
+"""Entries that are listed below a budget's curve; the command line and the API list all."""
 
 
 @router.get("/enter")
@@ -45,7 +50,7 @@ def enter(request: Request, house: Inside, key: str = "") -> Response:
     try:
         session = house.people.enter(key, local_name())
     except SignInError as error:
-        return page(request, "enter.html", 403, problem=str(error))
+        return _entering(request, house, str(error))
     answer = to("/")
     answer.set_cookie(SESSION, session, **cookie_options(house.settings))
     return answer
@@ -59,9 +64,15 @@ def local_name() -> str:
 
 
 @router.get("/sign-in")
-def sign_in_page(request: Request) -> Response:
+def sign_in_page(request: Request, house: Inside) -> Response:
     """Name and password."""
-    return page(request, "enter.html", problem="")
+    return _entering(request, house)
+
+
+def _entering(request: Request, house: House, problem: str = "") -> Response:
+    """How to come in: by a password, if anybody has one, or by the link."""
+    status, known = (403 if problem else 200), house.people.anybody_signs_in()
+    return page(request, "enter.html", status, problem=problem, passwords=known)
 
 
 @router.post("/sign-in")
@@ -73,9 +84,11 @@ async def sign_in(request: Request, house: Inside) -> Response:
     name, password = text(form, "name", 200), str(form.get("password", ""))
     address = request.client.host if request.client else ""
     try:
-        session = await run_sync(house.people.sign_in, name, password, address)
+        session = await run_sync(
+            house.people.sign_in, name, password, address, limiter=request.app.state.signing_in
+        )
     except SignInError as error:
-        return page(request, "enter.html", 403, problem=str(error))
+        return _entering(request, house, str(error))
     answer = to("/")
     answer.set_cookie(SESSION, session, **cookie_options(house.settings))
     return answer
@@ -97,8 +110,7 @@ def speak(request: Request, house: Inside, named: str, back: str = "/") -> Respo
         spoken = language(named)
     except LanguageError:
         raise MissingError(named) from None
-    safe = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
-    answer = to(safe)
+    answer = back_to(back)
     answer.set_cookie(LANGUAGE, spoken, max_age=31536000, **cookie_options(house.settings))
     return answer
 
@@ -119,8 +131,7 @@ def cancel(request: Request, house: Inside, person: Anybody, form: Form, identit
     job = own_job(house, person, identity)
     house.jobs.cancel(job)
     house.database.note(person.name, "cancelled", f"{job.kind}, job {job.id}")
-    back = text(form, "back")
-    return to(back if back.startswith("/") and not back.startswith("//") else "/")
+    return back_to(text(form, "back"))
 
 
 @router.get("/budgets")
@@ -132,7 +143,8 @@ def budgets(request: Request, house: Inside, person: Anybody, source: str = "") 
     rows = told.history(shown) if shown else []
     if person.role != "steward":
         rows = [hidden(row, person) for row in rows]
-    return page(request, "budgets.html", budgets=known, source=shown, rows=rows)
+    last = rows[-HISTORY:]
+    return page(request, "budgets.html", budgets=known, source=shown, rows=last, all=len(rows))
 
 
 @router.get("/budgets/plot")
@@ -216,7 +228,8 @@ def report(house: Inside, person: Steward, identity: str) -> Response:
     if job is None or job.state != "done":
         raise MissingError(translate("The report is gone: it is removed when the server stops."))
     folder, found = house.jobs.folder(job.id), job.result
-    drawn = {name: (folder / name).read_text(encoding="utf-8") for name in found["pictures"]}
+    listed = [file for picture in found["pictures"] for file in picture["files"]]
+    drawn = {file: (folder / file).read_text(encoding="utf-8") for file in listed}
     made = render_page("discreet.web", "report.html", release=row, report=found, drawn=drawn)
     name = f"PRIVATE-report-{row.file.partition('.')[0]}.html"
     return Response(
@@ -248,7 +261,7 @@ def _sources(request: Request, house: House, person: Person, problem: str = "") 
         for one in house.asking.offers()
         if one.source in standing
     ]
-    levels = [(one, choosing.level_words(one)) for one in choosing.LEVELS]
+    levels = [(one, choosing.short_words(one)) for one in choosing.LEVELS]
     status = 422 if problem else 200
     return page(request, "sources.html", status, offers=shown, levels=levels, problem=problem)
 
@@ -284,6 +297,8 @@ def requests(request: Request, house: Inside, person: Anybody) -> Response:
 def verify_page(request: Request, house: Inside, person: Anybody, job: str = "") -> Response:
     """Check a certificate."""
     found = own_job(house, person, job) if job else None
+    if found is not None and found.state == "done" and not found.result:
+        raise MissingError(translate("There is no such page."))
     return page(request, "verify.html", job=found)
 
 
@@ -325,7 +340,7 @@ def trust(request: Request, person: Anybody, mechanism: str = "") -> Response:
         name=name,
         summary=owner.summary,
         paper=owner.paper,
-        proof=(inspect.getdoc(owner) or "").split("\n\n"),
+        proof=proof_lines(inspect.getdoc(owner) or ""),
         words=words,
         audits=audits_of(name),
     )

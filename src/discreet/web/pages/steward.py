@@ -171,7 +171,10 @@ def _choosing(
         dict(log.choice.get("parameters", {})) if mechanism == log.choice.get("mechanism") else {}
     )
     if form is not None:
-        values |= {key.removeprefix("p."): form[key] for key in form if key.startswith("p.")}
+        values |= _prefixed(form, "p.")
+        attributes = _prefixed(form, "a.")
+    else:
+        attributes, values["attributes"] = choosing.split_attributes(values.get("attributes") or ())
     advice = house.jobs.latest("advise", log.id, reading=log.reading)
     return page(
         request,
@@ -189,9 +192,15 @@ def _choosing(
         expert=choosing.expert(mechanism),
         has_delta="delta" in choosing.declared_by(mechanism),
         values=values,
+        attributes=attributes,
+        names="alphabet" in choosing.declared_by(mechanism),
         advice=advice,
         problem=problem,
     )
+
+
+def _prefixed(form: FormData, prefix: str) -> dict[str, Any]:
+    return {key.removeprefix(prefix): form[key] for key in form if key.startswith(prefix)}
 
 
 @router.post("/logs/{identity}/choose")
@@ -201,9 +210,10 @@ def set_choice(
     """Keep the choice, or say what is wrong with it."""
     log = house.logs.get(identity)
     what, mechanism = text(form, "what"), text(form, "mechanism")
-    given: dict[str, Any] = {
-        key.removeprefix("p."): value for key, value in form.items() if key.startswith("p.")
-    }
+    given: dict[str, Any] = _prefixed(form, "p.")
+    columns = [f"{column}:{kind}" for column, kind in _prefixed(form, "a.").items() if kind]
+    if columns:
+        given["attributes"] = "\n".join([*columns, str(given.get("attributes", ""))])
     level = text(form, "level")
     if level and level != "own":
         given["epsilon"] = level
@@ -319,6 +329,7 @@ def release(
     if not once:
         raise WebError(translate("This form is too old: go back, reload the page and try again."))
     try:
+        house.budgets.after(source, choosing.build(log.choice))
         job = house.release(
             log,
             log.choice,
@@ -367,8 +378,8 @@ def job_picture(house: Inside, person: Steward, identity: str, name: str) -> Res
     found = job.result
     listed = {
         *found.get("maps", ()),
-        *(one if isinstance(one, str) else one["file"] for one in found.get("plots", ())),
-        *found.get("pictures", ()),
+        *found.get("plots", ()),
+        *(file for picture in found.get("pictures", ()) for file in picture["files"]),
     }
     path = house.jobs.folder(job.id) / name
     if name not in listed or not path.is_file():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.advice.advising import advise as look
-from discreet.advice.page import budget_table, plots, trial_table
+from discreet.advice.page import budget_table, curves, trial_table
 from discreet.web.work.reading import read
 
 
@@ -22,9 +22,14 @@ def advise(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         seconds=spec["seconds"],
         repetitions=3,
     )
-    drawn = []
-    for number, (name, meaning, picture) in enumerate(plots(advice)):
+    shown = []
+    for number, (name, meaning, drawing) in enumerate(curves(advice)):
         file = f"advice-{number}.svg"
-        (folder / file).write_text(picture, encoding="utf-8")
-        drawn.append({"file": file, "name": name, "meaning": meaning})
-    return {"plots": drawn, "budgets": budget_table(advice), "trials": trial_table(advice)}
+        (folder / file).write_text(drawing, encoding="utf-8")
+        shown.append({"name": name, "reading": meaning, "files": [file]})
+    return {
+        "pictures": shown,
+        "budgets": budget_table(advice),
+        "trials": trial_table(advice),
+        "short": advice.trials.short_of_time,
+    }

@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from discreet.advice.describing import describe
 from discreet.advice.facts import people_of, rarity_of
 from discreet.advice.knowing import found_by
@@ -39,6 +41,7 @@ def look(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
         "rarity": [asdict(one) for one in rarity_of(log)],
         "found": [asdict(one) for one in found_by(log)],
         "people": None if (people := people_of(log)) is None else asdict(people),
+        "attributes": _attributes(log),
         "preview": _preview(log),
         "maps": write_maps(log.variants, folder),
         "plots": _plots(log, folder),
@@ -54,6 +57,16 @@ def _columns(spec: dict[str, Any]) -> list[str]:
         return column_names(path, **{k: given.get(k) for k in ("delimiter", "encoding", "sheet")})
     except LogError:
         return []
+
+
+def _attributes(log: EventLog) -> list[tuple[str, str]]:
+    """Columns without a role, with the kind that their values have in the file."""
+    found = []
+    for name, kind in log.frame.schema.items():
+        if name not in WORDS and name != log.individual_column:
+            word = "number" if kind.is_float() else "integer" if kind.is_integer() else "text"
+            found.append((name, "boolean" if kind == pl.Boolean else word))
+    return found
 
 
 def _preview(log: EventLog) -> dict[str, Any]:

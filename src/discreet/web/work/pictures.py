@@ -19,18 +19,30 @@ from discreet.log.variants import Variants
 DEPTHS = 5
 """Steps of the slider of a map."""
 
+FEWEST = 5
+"""Activities at the first of them."""
+
+EACH, FEW = 2, 15
+"""Steps that are drawn per activity; of so few activities the last map has more."""
+
 WEEKS = 150
 """Points of a curve over time."""
 
 
-def write_maps(variants: Variants, folder: Path, name: str = "map") -> list[str]:
-    """A map for each step of the slider: from the most frequent activities to all of them."""
+def write_maps(variants: Variants, folder: Path) -> list[str]:
+    """A map for each step of the slider: from the most frequent activities to all of them.
+
+    From step to step activities grow by the same factor, and each has two steps, so that a map
+    of 50 is as legible as one of 15; the last map has as many steps as can be told apart.
+    """
     found = []
+    size = len(variants.activities)
     for depth in range(1, DEPTHS + 1):
-        file = f"{name}-{depth}.svg"
-        kept = round(len(variants.activities) * depth / DEPTHS) or 1
-        shown = most_frequent(variants, kept)
-        (folder / file).write_text(draw_follows(Follows.of_variants(shown)), encoding="utf-8")
+        file = f"map-{depth}.svg"
+        kept = round(FEWEST * max(1.0, size / FEWEST) ** ((depth - 1) / (DEPTHS - 1)))
+        shown = Follows.of_variants(most_frequent(variants, kept))
+        drawing = draw_follows(shown, each=EACH if depth < DEPTHS or size > FEW else None)
+        (folder / file).write_text(drawing, encoding="utf-8")
         found.append(file)
     return found
 

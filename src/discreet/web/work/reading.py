@@ -7,14 +7,19 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.files import GZIP_MAGIC, readable
+from discreet.log.listing import PARQUET, files_of, same_schema
 from discreet.log.reading import read_log
 from discreet.log.types import declared
 from discreet.wholelogs.asking import declared_types
 
 CHUNK = 1 << 22
+CELL = 8
+"""Bytes that a value takes at least when it is read."""
 
 
 def read(spec: dict[str, Any]) -> EventLog:
@@ -32,6 +37,27 @@ def read(spec: dict[str, Any]) -> EventLog:
 
 def check_unpacked(path: Path, limit: int) -> None:
     """Refuse a small file that unpacks to a huge one."""
+    files = files_of(path)
+    if all(file.name.lower().endswith(PARQUET) for file in files):
+        total = sum(_cells(file) * CELL for file in files)
+    else:
+        total = _unpacked(path, limit)
+    if total > limit:
+        raise LogError(f"{path.name} unpacks to more than {limit >> 30} GiB, which is not read")
+
+
+def _cells(path: Path) -> int:
+    """Rows times columns of a Parquet file, which its foot tells: pages may repeat one value."""
+    columns = same_schema([path]).width
+    with readable(path), path.open("rb") as file:
+        try:
+            return columns * int(pl.scan_parquet(file).select(pl.len()).collect().item())
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise LogError(f"{path.name} is not a whole Parquet file: {error}") from None
+
+
+def _unpacked(path: Path, limit: int) -> int:
+    """Bytes that a packed file unpacks to, as far as the limit; none for a plain one."""
     total = 0
     with readable(path):
         with path.open("rb") as file:
@@ -46,5 +72,4 @@ def check_unpacked(path: Path, limit: int) -> None:
                     total = sum(entry.file_size for entry in archive.infolist())
             except zipfile.BadZipFile as error:
                 raise LogError(f"{path.name} is damaged: {error}") from None
-    if total > limit:
-        raise LogError(f"{path.name} unpacks to more than {limit >> 30} GiB, which is not read")
+    return total

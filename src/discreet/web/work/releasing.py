@@ -7,6 +7,7 @@ from typing import Any
 
 from discreet.certificate import certificate_path
 from discreet.drawing import draw
+from discreet.drawing.follows import draw_follows
 from discreet.drawing.pages import write_page
 from discreet.ledger.booking import LedgerBooking, booking_for
 from discreet.log.follows import Follows
@@ -16,7 +17,7 @@ from discreet.releases import Release
 from discreet.utility.subject import subject_of
 from discreet.web.choosing import build
 from discreet.web.jobs import job_mark
-from discreet.web.work.pictures import most_frequent
+from discreet.web.work.pictures import EACH, most_frequent
 from discreet.web.work.reading import read
 
 SHARE = "share"
@@ -75,8 +76,11 @@ def _officer(drawn: Release, path: Path) -> str:
 
 def _picture(drawn: Release, path: Path) -> str:
     """A picture of what was released: made of that alone, so it costs nothing more."""
-    artefact, subject = drawn.artefact, subject_of(drawn)
+    subject = subject_of(drawn)
     if subject.variants is not None:
-        artefact = Follows.of_variants(most_frequent(subject.variants, ACTIVITIES))
-    path.with_name("picture.svg").write_text(draw(artefact), encoding="utf-8")
+        shown = Follows.of_variants(most_frequent(subject.variants, ACTIVITIES))
+        picture = draw_follows(shown, each=EACH)
+    else:
+        picture = draw(drawn.artefact)
+    path.with_name("picture.svg").write_text(picture, encoding="utf-8")
     return "picture.svg"

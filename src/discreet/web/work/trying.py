@@ -8,20 +8,18 @@ from typing import Any
 import numpy as np
 
 from discreet.drawing import draw
-from discreet.drawing.follows import draw_follows
 from discreet.language import translate
 from discreet.log.events import EventLog
-from discreet.log.follows import Follows
+from discreet.log.expand import one_by_one
 from discreet.log.variants import Variants
-from discreet.utility.before_after import durations_plot, lengths_plot
+from discreet.utility.before_after import lengths_plot
 from discreet.utility.evaluation import Evaluation, Evaluator
+from discreet.utility.pictures import Picture, both
+from discreet.utility.pictures import pictures as side_by_side
 from discreet.utility.subject import Subject, subject_of
 from discreet.web.choosing import build
-from discreet.web.work.pictures import most_frequent, over_time_plot
+from discreet.web.work.pictures import over_time_plot
 from discreet.web.work.reading import read
-
-ACTIVITIES = 15
-"""How many activities the maps beside each other have at most."""
 
 TOP = 8
 """Variants that are listed."""
@@ -37,26 +35,35 @@ def attempt(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def compared(log: EventLog, subject: Subject, folder: Path) -> dict[str, Any]:
     """Pictures and figures of a log before and after."""
-    before, after = translate("original"), translate("released")
-    pictures: dict[str, str] = {"map-before.svg": _map(log.variants)}
-    if subject.variants is not None and subject.variants.cases:
-        pictures["map-after.svg"] = _map(subject.variants)
-        pictures["lengths.svg"] = lengths_plot({before: log.variants, after: subject.variants})
-    elif subject.follows is not None:
-        pictures["map-after.svg"] = draw(subject.follows)
-    elif subject.tree is not None:
-        pictures["map-after.svg"] = draw(subject.tree)
-    if subject.log is not None and subject.log.cases and log.has_times:
-        both = {before: log, after: subject.log}
-        pictures["durations.svg"] = durations_plot(both)
-        pictures["time.svg"] = over_time_plot(both)
-    for name, picture in pictures.items():
-        (folder / name).write_text(picture, encoding="utf-8")
+    shown = []
+    for number, picture in enumerate(_pictures(log, subject)):
+        files = [f"picture-{number}-{side}.svg" for side in range(len(picture.drawings))]
+        for file, drawing in zip(files, picture.drawings, strict=True):
+            (folder / file).write_text(drawing, encoding="utf-8")
+        shown.append({"name": picture.name, "reading": picture.reading, "files": files})
     return {
-        "pictures": list(pictures),
+        "pictures": shown,
         "figures": figures(Evaluator(log).evaluate(subject)),
         "variants": _variants(log.variants, subject.variants),
     }
+
+
+def _pictures(log: EventLog, subject: Subject) -> list[Picture]:
+    """The same of both: maps, lengths; with times durations and the calendar; attributes."""
+    other = subject.follows if subject.variants is None else None
+    if (drawn := other or subject.tree) is not None:
+        return [Picture(translate("What would be released"), "", (draw(drawn),))]
+    if subject.variants is None or not subject.variants.cases:
+        return []
+    released = subject.log or one_by_one(subject.variants)
+    names = both()
+    lengths = lengths_plot(dict(zip(names, (log.variants, subject.variants), strict=True)))
+    found = side_by_side(log, released, times=subject.log is not None)
+    found.insert(1, Picture(translate("Events per case"), "", (lengths,)))
+    if subject.log is not None and log.has_times:
+        over_time = over_time_plot(dict(zip(names, (log, released), strict=True)))
+        found.insert(3, Picture(translate("Cases over time"), "", (over_time,)))
+    return found
 
 
 def figures(found: Evaluation) -> list[list[str]]:
@@ -66,15 +73,11 @@ def figures(found: Evaluation) -> list[list[str]]:
             figure.name,
             f"{figure.value:.4g}",
             "" if figure.reference is None else f"{figure.reference:.4g}",
-            figure.meaning,
+            translate(figure.meaning),
         ]
         for figure in found
         if np.isfinite(figure.value)
     ]
-
-
-def _map(variants: Variants) -> str:
-    return draw_follows(Follows.of_variants(most_frequent(variants, ACTIVITIES)))
 
 
 def _variants(before: Variants, after: Variants | None) -> list[list[str]]:

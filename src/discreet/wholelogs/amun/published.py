@@ -15,10 +15,10 @@ from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog
 from discreet.log.instants import HOUR, LATEST, microseconds, since_start
 from discreet.log.variants import spans
-from discreet.mechanisms.amun.risk import published_epsilon, worst_prior
 from discreet.privacy.noise import discrete_laplace, geometric
 from discreet.privacy.randomness import Randomness
 from discreet.releases import fresh_names
+from discreet.wholelogs.amun.risk import published_epsilon, worst_prior
 
 GRID = 1 << 30
 """Times are normalised to integers from 0 to GRID within their transition."""

@@ -1,5 +1,5 @@
 """Amun: event logs with times."""
 
-from discreet.mechanisms.amun.mechanism import Amun
+from discreet.wholelogs.amun.mechanism import Amun
 
 __all__ = ["Amun"]

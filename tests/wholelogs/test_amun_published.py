@@ -21,8 +21,9 @@ from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import HOUR, SECOND, microseconds, since_start
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
-from discreet.mechanisms.amun import Amun
-from discreet.mechanisms.amun.published import (
+from discreet.privacy.randomness import Randomness
+from discreet.wholelogs.amun import Amun
+from discreet.wholelogs.amun.published import (
     noisy_times,
     oversample,
     priors,
@@ -30,8 +31,7 @@ from discreet.mechanisms.amun.published import (
     ranges,
     without_rare,
 )
-from discreet.mechanisms.amun.risk import published_epsilon, worst_prior
-from discreet.privacy.randomness import Randomness
+from discreet.wholelogs.amun.risk import published_epsilon, worst_prior
 from tests.conftest import REAL_LOGS, located, read_once
 
 CASES = st.lists(st.text("abc", min_size=1, max_size=5), min_size=1, max_size=15)
