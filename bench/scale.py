@@ -1,7 +1,8 @@
 """What a log of any size costs: processor time and peak memory by engine, as ratios in one run.
 
-Run `python bench/scale.py STAGE …`; `make bench-scale` runs all but `huge`. The stages:
+Run `python bench/scale.py STAGE …`; `make bench-scale` runs all but `first` and `huge`:
 
+- `first`, the default: one million events, as in `small`;
 - `small`: 5 million events in memory and in DuckDB, with 6 and with 26 columns;
 - `large`: 50 million in DuckDB, with 4 GB and with 1 GB, and in Spark;
 - `huge`: 200 million in DuckDB with 4 GB;
@@ -145,22 +146,27 @@ class Bench:
         given = ["release", log, "-m", mechanism, "--no-ledger", "--force", "-o", target]
         return [*given, *more]
 
-    def small(self) -> None:
+    def first(self) -> None:
+        """The same as `small`, quickly."""
+        self.small(1)
+
+    def small(self, millions: int = 5) -> None:
         """DuckDB against memory, narrow against wide."""
-        log = lake(self.folder / "log-5", 5)
-        broad = lake(self.folder / "wide-5", 5, wide)
+        size = f"{millions} M"
+        log = lake(self.folder / f"log-{millions}", millions)
+        broad = lake(self.folder / f"wide-{millions}", millions, wide)
         for engine in ("memory", "duckdb"):
             given = ("--engine", engine, "--memory", "4GB")
-            self.add(f"5 M {engine} inspect", "inspect", log, *given)
-            self.add(f"5 M {engine} inspect, 26 columns", "inspect", broad, *given)
+            self.add(f"{size} {engine} inspect", "inspect", log, *given)
+            self.add(f"{size} {engine} inspect, 26 columns", "inspect", broad, *given)
             for kind, name in (("log", "out.parquet"), ("table", "out.variants.parquet")):
-                self.add(f"5 M {engine} travas as {kind}", *self.release(log, name, *given))
+                self.add(f"{size} {engine} travas as {kind}", *self.release(log, name, *given))
             many = self.release(broad, "out.variants.parquet", *given)
-            self.add(f"5 M {engine} travas as table, 26 columns", *many)
+            self.add(f"{size} {engine} travas as table, 26 columns", *many)
         for what in ("inspect", "travas as table"):
-            self.ratio(f"5 M duckdb {what}", f"5 M memory {what}")
+            self.ratio(f"{size} duckdb {what}", f"{size} memory {what}")
             for engine in ("memory", "duckdb"):
-                self.ratio(f"5 M {engine} {what}, 26 columns", f"5 M {engine} {what}")
+                self.ratio(f"{size} {engine} {what}, 26 columns", f"{size} {engine} {what}")
 
     def large(self) -> None:
         """Ten times as much, little memory, and Spark."""
@@ -220,20 +226,22 @@ class Bench:
             self.ratio("20 M memory travas as table", f"20 M before, travas as {kind}")
 
 
-STAGES = ("small", "large", "huge", "many", "write")
+STAGES = ("first", "small", "large", "huge", "many", "write")
 
 
 def main() -> None:
     """Run the stages that are named."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("stages", nargs="+", choices=STAGES)
+    parser.add_argument("stages", nargs="*", metavar="STAGE", help=", ".join(STAGES))
     parser.add_argument("--folder", type=Path, help="where the logs are, and are kept")
     parser.add_argument("--old", type=Path, help="another checkout to compare writing with")
     given = parser.parse_args()
+    if not set(given.stages) <= set(STAGES):
+        parser.error(f"stages are {', '.join(STAGES)}")
     with tempfile.TemporaryDirectory() as place:
         bench = Bench(given.folder or Path(place), given.old)
         print("| what | CPU s | peak GB |\n|---|---|---|", flush=True)
-        for stage in given.stages:
+        for stage in given.stages or STAGES[:1]:
             getattr(bench, stage)()
 
 

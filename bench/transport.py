@@ -50,7 +50,7 @@ def main() -> None:
     solvers: dict[str, Callable[[Integers, Integers, Integers], int]] = {"ours with POT": solve}
     if find_spec("ortools"):
         solvers["OR-Tools"] = or_tools
-    one = np.ones(1, dtype=np.int64)
+    one: Integers = np.ones(1, dtype=np.int64)
     for run in solvers.values():
         run(one, one, one[None, :])  # so that no import is timed
     for name in ("Sepsis", "BPIC2013_incidents"):
@@ -58,7 +58,7 @@ def main() -> None:
         many = len(variants.counts)
         cost = np.floor(edit_distances(variants, variants) * UNIT).astype(np.int64)
         source = variants.counts.astype(np.int64) * many
-        target = np.full(many, int(variants.counts.sum()), dtype=np.int64)
+        target: Integers = np.full(many, int(variants.counts.sum()), dtype=np.int64)
         for solver, run in solvers.items():
             before = time.process_time()
             value = run(source, target, cost)

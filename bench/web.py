@@ -60,6 +60,7 @@ class User:
             choice = {"what": "variants", "mechanism": "headtail", "level": "own"}
             budget = {"p.epsilon": EPSILON, "p.delta": DELTA}
             self.post(f"/logs/{identity}/choose", **choice, **budget)
+            self.release(identity)
             while time.monotonic() < self.end:
                 self.release(identity)
         except Exception as error:

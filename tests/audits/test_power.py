@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 from discreet.audits.measuring import TURNS, breaks, certain_runs
-from discreet.audits.power import _chance_to_break, chance_of_missing
+from discreet.audits.power import chance_of_missing, chance_to_break
 from discreet.privacy.guarantee import Budget
 
 BUDGET = Budget(1, 0.01)
@@ -21,7 +21,7 @@ def test_the_chance_to_break_is_a_sum_over_all_counts() -> None:
         if breaks((hits / seen, rare / seen), runs, BUDGET)
     )
     assert 0.1 < expected < 0.9
-    assert _chance_to_break(likely, other, seen, runs, BUDGET) == pytest.approx(expected)
+    assert chance_to_break(likely, other, seen, runs, BUDGET) == pytest.approx(expected)
 
 
 def test_what_is_certain_is_hardly_ever_missed() -> None:

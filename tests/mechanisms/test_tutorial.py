@@ -44,17 +44,14 @@ def test_the_tutorial_makes_a_package_that_works(tmp_path: Path) -> None:
     run(tmp_path, "pip", "install", *options, "--target", "site", ".")
     (tmp_path / "discreet_ends.py").unlink()
     run(tmp_path, "pytest", "-q", "test_ends.py")
-    commands = (
-        "mechanisms",
-        "sample permits --cases 300 -o log.csv",
-        "release log.csv -o ends.csv --mechanism ends --end last --json",
-        "certificate ends.csv",
-    )
+    shown = re.findall(r"^\$ discreet (.*)$", PAGE.read_text(), flags=re.MULTILINE)
+    commands = ("sample permits --cases 300 -o log.xes", *shown)
     ended = run_all(tmp_path, tmp_path / "site", [one.split() for one in commands])
-    assert [one.code for one in ended] == [0, 0, 0, 0]
-    listed, _, released, checked = ended
+    assert [one.code for one in ended] == [0, 0, 0, 0, 0]
+    _, listed, _, checked, audited = ended
     assert "with which activity cases begin" in listed.stdout
-    body = json.loads(released.stdout)
-    assert body["certificate"]["versions"]["discreet-ends"] == "0.1"
-    assert body["certificate"]["guarantee"]["status"] == "proved"
+    certificate = json.loads((tmp_path / "ends.csv.certificate.json").read_text())
+    assert certificate["versions"]["discreet-ends"] == "0.1"
+    assert certificate["guarantee"]["status"] == "proved"
     assert "✓ the guarantee follows" in checked.stdout
+    assert "consistent" in audited.stdout

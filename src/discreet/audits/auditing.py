@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,7 @@ from discreet.mechanisms.generative.base import Generative
 from discreet.mechanisms.parameters import ParameterError
 
 Watch = Callable[[int, int, str], None]
-"""Is told how many pieces of work are done, of how many, and which comes next."""
+"""Is told how many pieces of work are done, of how many, and which was the last."""
 Outcome = PairAudit | Power | ImportError
 
 
@@ -244,25 +244,31 @@ def _run(
     """Do the work that is not kept, in this process or in several fresh ones."""
     known = [kept.get(task.mechanism, task.key) if kept else None for task in tasks]
     left = [task for task, found in zip(tasks, known, strict=True) if found is None]
-    fresh: list[Outcome] = []
-
-    def follow(found: Iterator[Outcome]) -> None:
-        for task, outcome in zip(left, _watched(found, left, watch), strict=True):
-            if kept and not isinstance(outcome, ImportError):
-                kept.put(task.mechanism, task.key, outcome)
-            fresh.append(outcome)
-
-    if workers == 1 or len(left) < 2:
-        follow(map(_task, left))
-    else:
-        with ProcessPoolExecutor(min(workers, len(left)), mp_context=get_context("spawn")) as pool:
-            try:
-                follow(pool.map(_task, left))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    rest = iter(fresh)
+    fresh: dict[int, Outcome] = {}
+    for place, outcome in _done(left, workers):
+        if kept and not isinstance(outcome, ImportError):
+            kept.put(left[place].mechanism, left[place].key, outcome)
+        fresh[place] = outcome
+        if watch is not None:
+            watch(len(fresh), len(left), left[place].title)
+    rest = iter([fresh[place] for place in range(len(left))])
     return [next(rest) if found is None else found for found in known]
+
+
+def _done(tasks: list[Task], workers: int) -> Iterator[tuple[int, Outcome]]:
+    """Each piece of work with its place, as it is done."""
+    if workers == 1 or len(tasks) < 2:
+        for place, task in enumerate(tasks):
+            yield place, _task(task)
+        return
+    with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=get_context("spawn")) as pool:
+        places = {pool.submit(_task, task): place for place, task in enumerate(tasks)}
+        try:
+            for future in as_completed(places):
+                yield places[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _task(task: Task) -> Outcome:
@@ -287,10 +293,3 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _watched(found: Iterator[Outcome], tasks: list[Task], watch: Watch | None) -> Iterator[Outcome]:
-    for done, task in enumerate(tasks):
-        if watch is not None:
-            watch(done, len(tasks), task.title)
-        yield next(found)

@@ -117,16 +117,16 @@ def chance_of_missing(shares: tuple[float, float], runs: int, against: Budget) -
     missed = 1.0
     for turn in TURNS:
         counted = turn.runs(against.epsilon)
-        shown = _chance_to_break(likely, other, counted, counted, against)
+        shown = chance_to_break(likely, other, counted, counted, against)
         if turn != TURNS[-1]:
-            shown *= _chance_to_break(likely, other, turn.trials, counted, against)
+            shown *= chance_to_break(likely, other, turn.trials, counted, against)
         missed *= 1 - shown
         if missed < NEGLIGIBLE:
             break
     return missed
 
 
-def _chance_to_break(likely: float, other: float, seen: int, runs: int, against: Budget) -> float:
+def chance_to_break(likely: float, other: float, seen: int, runs: int, against: Budget) -> float:
     """How likely the shares among as many runs as were seen would break a budget in `runs`."""
     from scipy.stats import binom
 

@@ -38,6 +38,8 @@ _ESCAPES = {
 }
 _EPOCH = "1970-01-01T00:00:00.000+00:00"
 _CASES_AT_ONCE = 10_000
+TRACE_NAME = CASE.removeprefix("case:")
+"""What XES calls the identifier of a case, within its trace."""
 
 
 def xes_pieces(log: EventLog, attributes: Sequence[Attribute]) -> Iterator[bytes]:
@@ -80,11 +82,11 @@ def expanded_pieces(expansion: Expansion, attributes: Sequence[Attribute]) -> It
     """The XES document of expanded variants: the events of each are put into markup once."""
     one = expansion.patterns
     of_event = [name for name in _ordered(one.frame.columns) if name != CASE]
-    yield _head(one.frame, [CASE.removeprefix("case:"), *of_event], attributes).encode()
+    yield _head(one.frame, [TRACE_NAME, *of_event], attributes).encode()
     events = _elements(one.frame.select(of_event), "    <event>\n", "      ")
     ended = pl.select(pl.concat_str(events, pl.lit("    </event>\n"))).to_series()
     bodies = [body + b"  </trace>\n" for body in per_case(ended, one.offsets)]
-    names = pl.Series(CASE.removeprefix("case:"), expansion.case_ids, dtype=pl.String)
+    names = pl.Series(TRACE_NAME, expansion.case_ids, dtype=pl.String)
     for start in range(0, len(names), _CASES_AT_ONCE):
         block = names[start : start + _CASES_AT_ONCE]
         traces = _elements(block.to_frame(), "  <trace>\n", "    ").to_list()

@@ -26,7 +26,7 @@ def stop(*anything, **named):
     print("now", flush=True)
     time.sleep(600)
 
-where, log, output, ledger = sys.argv[1:]
+where, log, output = sys.argv[1:]
 from discreet.log.engines.duckdb import DuckDBEngine
 from discreet.mechanisms.travas import TraVaS
 if where == "counting":
@@ -42,7 +42,7 @@ else:
     polars.DataFrame.write_parquet = partly
 from discreet.cli import main
 sys.argv = ["discreet", "release", log, "-o", output, "--mechanism", "travas", "--engine", "duckdb",
-            "--ledger", ledger, "--source", "clinic", "--memory", "200MB"]
+            "--source", "clinic", "--memory", "200MB"]
 main()
 """
 
@@ -57,15 +57,17 @@ def test_killed_in_the_middle(
     output.mkdir()
     temporary.mkdir()
     write_log(sample_log("permits", cases=60, seed=1), log)
+    monkeypatch.setenv("DISCREET_LEDGER", str(tmp_path / "ledger.db"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     with Ledger(tmp_path / "ledger.db", create=True) as ledger:
         ledger.set_budget("clinic", Budget(5, 1e-3))
-    given = [where, str(log), str(output / "shared.variants.parquet"), str(tmp_path / "ledger.db")]
+    given = [where, str(log), str(output / "shared.variants.parquet")]
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT, *given],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "TMPDIR": str(temporary), "XDG_DATA_HOME": str(tmp_path / "data")},
+        env={**os.environ, "TMPDIR": str(temporary)},
     ) as child:
         assert child.stdout is not None
         said = child.stdout.readline()
