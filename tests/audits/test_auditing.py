@@ -131,8 +131,7 @@ def test_a_mechanism_of_others_gets_the_usual_pairs() -> None:
 
 def test_not_tested_is_a_verdict() -> None:
     """The only pair changes what the promise takes as public, so nothing was held against it."""
-    few = Effort(runs=24, seconds=0.0, fewest=24, trials=6)
-    found = audit("df-laplace", alphabet="from-log", pairs=[pair("new activity")], effort=few)
+    found = audit("df-laplace", alphabet="from-log", pairs=[pair("new activity")], effort=FEW)
     assert found.guarantee.holds is not None
     assert found.verdict == "not tested"
     assert "certificate not tested" in found.words()
