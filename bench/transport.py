@@ -1,8 +1,8 @@
 """Exact optimal transport: POT beside other solvers that PyPI has, on the variants of real logs.
 
 Each problem moves a log's variants to the uniform distribution over them. CPU seconds of one solve,
-in whole units of mass and cost, and the optimum that each finds. OR-Tools and SciPy are tried
-where they are installed; POT's size is that of what pip put on the disk.
+in whole units of mass and cost, and the optimum that each finds. OR-Tools is tried where
+it is installed; POT's size is that of what pip put on the disk.
 """
 
 from __future__ import annotations

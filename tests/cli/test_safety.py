@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from statistics import stdev
 
 import pytest
 
+from discreet.bench.store import Store
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
@@ -122,7 +124,10 @@ class TestTrouble:
         arguments = ("bench", "--log", "log.csv", "-m", "travas", "--repetitions", "2")
         values = desk.json(*arguments, "-o", "results", "--workers", "1")
         figures = next(one for one in values["settings"] if one["mechanism"] == "travas")
-        assert figures["deviations"]["size_ratio"] > 0
+        rows = Store(desk.folder / "results" / "results.sqlite").rows()
+        sizes = [row.figures["size_ratio"] for row in rows if row.mechanism == "travas"]
+        assert len(sizes) == 2
+        assert figures["deviations"]["size_ratio"] == pytest.approx(stdev(sizes))
         assert " ± " in (desk.folder / "results" / "table.md").read_text()
 
     def test_an_empty_release_scores_nothing(self, desk: Desk) -> None:
