@@ -12,8 +12,7 @@ import polars as pl
 from discreet.ledger.booking import booking_for
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
-from discreet.log.types import declared
-from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
+from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism as build
 from discreet.releases import Release
@@ -55,19 +54,14 @@ def release(
         raise ParameterError(
             f"{', '.join(reading)}: how a log is read is decided by then; give it to read_log"
         )
-    from discreet.wholelogs.asking import asked_whole, declared_types, has_times
+    from discreet.wholelogs.asking import completed
 
-    unasked = mechanism is None and times is None and not {"engine", "query"} & reading.keys()
-    name = plain = mechanism or DEFAULT_MECHANISM
-    given = options | ({"attributes": tuple(attributes)} if attributes else {})
-    if not has_times(plain) and (times or unasked or attributes):
-        name, given = WHOLE, asked_whole(plain, given)
-    if has_times(name):
-        given.setdefault("zone", reading.get("timezone") or "UTC")
-        if not isinstance(log, EventLog) and (kinds := declared_types(given)):
-            types = reading.get("types") or {}
-            read = declared(types) if isinstance(types, str) else types
-            reading["types"] = {**read, **kinds}
+    unasked = mechanism is None and times is None
+    plain = mechanism or DEFAULT_MECHANISM
+    asked = options | ({"attributes": tuple(attributes)} if attributes else {})
+    name, given, types = completed(plain, asked, reading, times=unasked or bool(times))
+    if types and not isinstance(log, EventLog):
+        reading["types"] = types
     chosen = build(name, epsilon=epsilon, **given)
     if not allow_weak:
         chosen.target.refuse_if_too_weak()

@@ -29,6 +29,7 @@ from discreet.cli.options import (
     given_parameters,
     mechanism_option,
     read,
+    reading_options,
 )
 from discreet.mechanisms import DEFAULT_MECHANISM
 
@@ -106,14 +107,17 @@ def release(
       discreet release log.xes -o shared.xes --epsilon 2 --dry-run
       discreet release --mechanism dpim --help
     """
-    from discreet.cli.whole import completed
     from discreet.log.variant_tables import is_variant_table
     from discreet.mechanisms.registry import mechanism as build
+    from discreet.wholelogs.asking import completed
 
     plain, options = mechanism or DEFAULT_MECHANISM, given_parameters(values)
     unasked = mechanism is None and times is None and _in_memory(log, values)
     unasked = unasked and not is_variant_table(output)
-    name, given = completed(plain, options, values, unasked or bool(times))
+    reading = reading_options(values)
+    name, given, types = completed(plain, options, reading, times=unasked or bool(times))
+    if types:
+        values["types"] = ", ".join(f"{column}:{kind}" for column, kind in types.items())
     chosen = build(name, **given)
     tell = _nothing if quiet else steward_note
     booking = booking_of(chosen, log, output, values, suffixes=chosen.suffixes, tell=tell)

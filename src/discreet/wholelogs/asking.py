@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from discreet.log.types import declared
 from discreet.mechanisms import WHOLE
 from discreet.mechanisms.parameters import ParameterError
 
@@ -17,7 +18,26 @@ def has_times(mechanism: str) -> bool:
     return "zone" in mechanism_class(mechanism).parameters()
 
 
-def asked_whole(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def completed(
+    mechanism: str, given: Mapping[str, Any], reading: Mapping[str, Any], *, times: bool
+) -> tuple[str, dict[str, Any], dict[str, str]]:
+    """A mechanism and its parameters, with times and attributes where these are asked for.
+
+    Also the types as which columns must be read, if any: attributes that are declared as numbers
+    are read as such. Hours are those of the zone in which times are read.
+    """
+    if not has_times(mechanism):
+        if not (times or given.get("attributes")):
+            return mechanism, dict(given), {}
+        mechanism, given = WHOLE, _asked_whole(mechanism, given)
+    whole = {"zone": reading.get("timezone") or "UTC", **given}
+    kinds = declared_types(whole)
+    types = reading.get("types") or {}
+    known = declared(types) if isinstance(types, str) else types
+    return mechanism, whole, {**known, **kinds} if kinds else {}
+
+
+def _asked_whole(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of `whole` over the variants of a mechanism.
 
     What only the mechanism of the variants knows becomes an option of it.
