@@ -263,6 +263,8 @@ def _read(
         return read_delimited(path, delimiter or ("\t" if ".tsv" in name else None), encoding)
     if name.endswith(".xlsx"):
         return read_excel(path, sheet)
+    if not path.exists():
+        raise LogError(f"there is no file or folder {path}; check the path")
     raise LogError(
         f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(SUFFIXES)}"
     )
