@@ -234,7 +234,7 @@ def test_checkpoints_round_trip(tmp_path: Path) -> None:
 def test_a_damaged_checkpoint_says_what_to_do(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.checkpoint"
     path.write_bytes(content)
-    with pytest.raises(CheckpointError, match="remove it to start anew"):
+    with pytest.raises(CheckpointError, match="remove it to start over"):
         Checkpoint.read(path)
 
 

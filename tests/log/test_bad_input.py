@@ -203,7 +203,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_log(7)
     with pytest.raises(LogError, match="null"):
         read_log("nul\0.xes")
-    with pytest.raises(LogError, match="there is no file or folder .*missing"):
+    with pytest.raises(LogError, match=r"there is no file or folder .*missing"):
         read_log(tmp_path / "missing")
 
 
