@@ -8,10 +8,11 @@ from functools import cached_property
 from itertools import compress
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import Integers, Ints
 from discreet.log.assemble import assemble
-from discreet.log.events import Classifier, EventLog
+from discreet.log.events import CASE, Classifier, EventLog
 from discreet.log.instants import SECOND
 from discreet.log.layout import laid_out
 from discreet.log.variants import Variants, spans
@@ -52,6 +53,13 @@ class Expansion:
         """A log with one case of each variant: all that can be said of a case but its name."""
         count = len(self.variants)
         return self._assembled(list(map(str, range(count))), np.arange(count))
+
+    def table_of(self, patterns: pl.DataFrame) -> pl.DataFrame:
+        """The events of all cases, from those of `patterns` in whatever form a file needs."""
+        names, chosen = self._chosen
+        rows, offsets = spans(self.patterns.offsets, chosen)
+        case = np.repeat(np.arange(len(names)), np.diff(offsets))
+        return patterns[rows].with_columns(pl.Series(CASE, names, pl.String).gather(case))
 
     def log(self) -> EventLog:
         """The log itself."""
