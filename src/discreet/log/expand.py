@@ -79,6 +79,12 @@ def expand(variants: Variants, order: Ints, names: Sequence[str]) -> EventLog:
     return Expansion(variants, order, names).log()
 
 
-def one_by_one(variants: Variants) -> EventLog:
+def numbered(variants: Variants) -> Expansion:
     """The cases in the order of their variants, with numbers as names."""
-    return expand(variants, np.arange(variants.cases), list(map(str, range(1, variants.cases + 1))))
+    names = list(map(str, range(1, variants.cases + 1)))
+    return Expansion(variants, np.arange(variants.cases), names)
+
+
+def one_by_one(variants: Variants) -> EventLog:
+    """The same as a log; see `numbered`."""
+    return numbered(variants).log()

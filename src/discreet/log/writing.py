@@ -22,8 +22,8 @@ from discreet.log.tables import parquet_metadata
 from discreet.log.texts import as_text
 from discreet.log.xes_writing import expanded_pieces, xes_pieces
 
-ZSTD_LEVEL = 1
-"""How hard Parquet is packed: more takes longer and saves nothing here."""
+EXPANDED_ZSTD = 1
+"""How hard cases of released variants are packed: random names are all that is left to pack."""
 
 
 def write_log(
@@ -54,9 +54,9 @@ def write_log(
     with atomic_write(target) as file:
         if name.endswith(".parquet"):
             try:
-                _table(log).write_parquet(
-                    file, metadata=parquet_metadata(of_log), compression_level=ZSTD_LEVEL
-                )
+                level = EXPANDED_ZSTD if isinstance(log, Expansion) else None
+                metadata = parquet_metadata(of_log)
+                _table(log).write_parquet(file, metadata=metadata, compression_level=level)
             except pl.exceptions.PolarsError as error:
                 raise LogError(f"{target} cannot be written: {error}") from None
             return
