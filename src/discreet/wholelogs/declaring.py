@@ -58,7 +58,10 @@ class Attribute:
                 self.step("values by trait"): 0.4,
             }
         else:
-            shares |= {self.step("values by activity"): 0.4, self.step("repeats"): 0.1}
+            shares |= {
+                self.step("presence and repeats by activity"): 0.1,
+                self.step("values by activity"): 0.4,
+            }
         whole = sum(shares.values())
         return {name: share / whole for name, share in shares.items()}
 
