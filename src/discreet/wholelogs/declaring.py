@@ -44,7 +44,7 @@ class Attribute:
     @property
     def steps(self) -> dict[str, float]:
         """Its steps and their shares of what it gets."""
-        shares = {} if self.known else {f"{NAMES}{self.column}": 0.3 if self.numeric else 0.4}
+        shares = {} if self.known else {f"{NAMES}{self.column}": 0.3 if self.numeric else 0.45}
         if self.numeric:
             shares |= {
                 self.step("magnitudes, coarse"): 0.1,
@@ -59,7 +59,7 @@ class Attribute:
             }
         else:
             shares |= {
-                self.step("presence and repeats by activity"): 0.1,
+                self.step("presence and repeats by activity"): 0.15,
                 self.step("values by activity"): 0.4,
             }
         whole = sum(shares.values())

@@ -14,9 +14,15 @@ from discreet.wholelogs.chains import beyond_chance, draw_chains
 from discreet.wholelogs.courses import Courses, Released
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.grids import Grid
-from discreet.wholelogs.presence import FREQUENT, VALUE_MANNER, Presence, rows_of_frequent
+from discreet.wholelogs.presence import (
+    FREQUENT,
+    NEGLIGIBLE,
+    VALUE_MANNER,
+    Presence,
+    rows_of_frequent,
+)
 from discreet.wholelogs.sampling import even_fractions
-from discreet.wholelogs.tables import Hits, learn
+from discreet.wholelogs.tables import Hits, Learnt, learn
 
 
 def draw_events(
@@ -45,10 +51,11 @@ def draw_events(
         cells.of(observed)[observed.codes[asked]],
         courses.cases,
     )
-    shares = learn(
+    learnt = learn(
         hits, by_row, np.zeros(len(by_row), dtype=np.int64), Grid.plain(cells.size - 1),
         VALUE_MANNER, bound, (step,), rng, known=cells.known(),
-    ).shares  # fmt: skip
+    )  # fmt: skip
+    shares = _sparse(learnt)
     same = _of_rows(presence.same, expected, row_of)
     repeats = beyond_chance(same, shares, released, row_of)
     held = np.flatnonzero(even_fractions(codes, rng) < presence.given[codes])
@@ -65,3 +72,22 @@ def _of_rows(share: Floats, weight: Floats, row_of: Integers) -> Floats:
     """Means of shares of activities in each row."""
     both = np.bincount(row_of, share * weight), np.bincount(row_of, weight)
     return np.asarray(both[0] / np.maximum(both[1], 1e-300))
+
+
+def _sparse(learnt: Learnt) -> Floats:
+    """Shares in each row; where a row has few values only, none of the others.
+
+    Many values go with some activities alone. A row has only the values that stand out of the
+    noise if the others have together so little that it may be noise, and less than they have in
+    all rows.
+    """
+    shares = learnt.shares.copy()
+    pooled = learnt.totals @ shares / learnt.totals.sum()
+    for row, own in zip(learnt.rows, shares, strict=True):
+        _, noisy, deviation = row.rounds[-1]
+        clear = noisy > NEGLIGIBLE * deviation
+        left = float(noisy[~clear].sum())
+        least = NEGLIGIBLE * deviation * float((~clear).sum()) ** 0.5
+        if clear.any() and left < least and left + least < row.total * pooled[~clear].sum():
+            own[:] = np.where(clear, noisy, 0.0) / noisy[clear].sum()
+    return shares

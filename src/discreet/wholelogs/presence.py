@@ -23,6 +23,9 @@ FREQUENT = 6
 NEGLIGIBLE = 2
 """Fewer events than so many deviations of the noise are taken for none."""
 
+SOME = 3
+"""So many deviations are exceeded by noise in the three kinds of values in 1 of 100 rows."""
+
 MISSING, FIRST, OTHER, SAME = range(4)
 """No value, the first of the case, another than before, or the same as before."""
 
@@ -70,11 +73,20 @@ class Presence:
             by_row, np.zeros(len(by_row), dtype=np.int64), Grid.plain(4), VALUE_MANNER, bound,
             (step,), rng,
         )  # fmt: skip
+        noisy = np.stack([row.rounds[-1][1] for row in learnt.rows])
         events = learnt.shares * learnt.totals[:, None]
-        least = NEGLIGIBLE * deviation
-        missing, given = events[:, MISSING], events[:, FIRST:].sum(axis=1)
-        share = np.where(given < least, 0.0, np.where(missing < least, 1.0, given / learnt.totals))
-        return cls(share[row_of], _same(events, deviation)[row_of])
+        return cls(
+            _given(noisy / deviation, learnt.shares)[row_of], _same(events, deviation)[row_of]
+        )
+
+
+def _given(seen: Floats, shares: Floats) -> Floats:
+    """Each row's share of events with a value; none or all where that explains the counts."""
+    missing = np.maximum(seen[:, MISSING], 0)
+    some = np.sqrt((np.maximum(seen[:, FIRST:], 0) ** 2).sum(axis=1))
+    found = 1 - shares[:, MISSING]
+    found = np.where((some < SOME) & (some < missing), 0.0, found)
+    return np.asarray(np.where((missing < NEGLIGIBLE) & (missing <= some), 1.0, found))
 
 
 def _same(events: Floats, deviation: float) -> Floats:
