@@ -45,7 +45,7 @@ try sdist "${pythons[0]}" "$sdist"
 "${pythons[0]}" - >"$work/lowest.txt" <<'P'
 import re, tomllib
 for line in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]:
-    name, bound = re.fullmatch(r"([\w.-]+)(?:>=([\d.]+))?", line).groups()
+    name, bound = re.fullmatch(r"([\w.-]+)(?:>=([\d.]+))?(?:,.*)?", line).groups()
     if bound:
         print(f"{name}=={bound}{'.*' if bound.count('.') < 2 else ''}")
 P
