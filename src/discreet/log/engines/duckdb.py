@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from discreet.log.engines.limits import in_words
+from discreet.log.engines.packing import Field, packed
 from discreet.log.engines.plan import Plan, finer_than_microseconds
 from discreet.log.engines.scratch import Scratch
 from discreet.log.engines.sql import FILE_BITS, SqlEngine, literal, quoted
@@ -23,6 +24,12 @@ _INTEGERS = frozenset(
 )
 _TIMES = frozenset(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"))
 _ZONED = "TIMESTAMP WITH TIME ZONE"
+_SECOND = 1_000_000
+"""Microseconds."""
+
+_ROW = (1 << FILE_BITS) - 1
+"""The bits of a position that number the row."""
+
 _OWN_NAMES = frozenset(("file_row_number", "file_index", "filename"))
 
 
@@ -39,6 +46,36 @@ def load() -> Any:
     return duckdb
 
 
+def connect(memory: int, scratch: Scratch, threads: int | None = None) -> Any:
+    """A database of its own in memory; what does not fit goes to the temporary folder."""
+    settings = {
+        "memory_limit": f"{memory}B",
+        "temp_directory": str(scratch.path),
+        "preserve_insertion_order": False,  # positions are kept as numbers
+        "autoinstall_known_extensions": False,  # nothing is fetched from anywhere
+        "autoload_known_extensions": False,
+    }
+    if threads is not None:
+        settings["threads"] = threads
+    return load().connect(":memory:", config=settings)
+
+
+@contextmanager
+def explained(memory: int, scratch: Scratch, doing: str = "read") -> Iterator[None]:
+    """Say what DuckDB could not do, and what would help."""
+    duckdb = load()
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise LogError(
+            f"{in_words(memory)} of memory were not enough, or the temporary folder "
+            f"{scratch.path.parent} is full ({_first_line(error)}); give more with "
+            f"{option('memory', '8GB')}, or another folder in TMPDIR"
+        ) from None
+    except duckdb.Error as error:
+        raise LogError(f"it cannot be {doing}: {_first_line(error)}") from None
+
+
 class DuckDBEngine(SqlEngine):
     """Sorts and counts within a memory limit; what does not fit goes to a temporary folder."""
 
@@ -48,21 +85,9 @@ class DuckDBEngine(SqlEngine):
 
     def __init__(self, plan: Plan, memory: int, threads: int | None = None) -> None:
         super().__init__(memory, plan)
-        self._duckdb = load()
         self._scratch = Scratch()
         self._staged = True
-        settings = {
-            "memory_limit": f"{memory}B",
-            "temp_directory": str(self._scratch.path),
-            "preserve_insertion_order": False,  # positions are kept as numbers
-            "autoinstall_known_extensions": False,  # nothing is fetched from anywhere
-            "autoload_known_extensions": False,
-        }
-        if threads is not None:
-            settings["threads"] = threads
-        self._connection: duckdb.DuckDBPyConnection = self._duckdb.connect(
-            ":memory:", config=settings
-        )
+        self._connection: duckdb.DuckDBPyConnection = connect(memory, self._scratch, threads)
 
     def read(self) -> DuckDBEngine:
         """Read, check and count the log."""
@@ -171,6 +196,38 @@ class DuckDBEngine(SqlEngine):
     def _ordered(self, value: str, keys: Sequence[str]) -> str:
         return f"list({value} ORDER BY {', '.join(keys)})"
 
+    def _ranges(self) -> str:
+        found = f", bool_and(ts % {_SECOND} = 0) AS whole" if self.layout.timed else ""
+        if self.layout.placed:
+            found += f", max(pos) AS last_pos, max(pos & {_ROW}) AS last_row"
+        return found
+
+    def _sequence(self, per_label: pl.DataFrame) -> str:
+        """Sorted as one number for each event where they fit, in little more than half the time.
+
+        The numbers have the order of the keys, then of the codes; codes decide only between
+        events that no key tells apart, and those have the same code or were refused.
+        """
+        rows = per_label.to_dicts()
+        fields = []
+        for key in self.layout.order:
+            if key == "ts":
+                first, last = min(row["first"] for row in rows), max(row["last"] for row in rows)
+                unit = _SECOND if all(row["whole"] for row in rows) else 1
+                fields.append(Field(f"((ts - {first}) // {unit})", (last - first) // unit))
+            elif key == "pos":
+                file = max(row["last_pos"] for row in rows) >> FILE_BITS
+                fields.append(Field(f"(pos >> {FILE_BITS})", file))
+                fields.append(Field(f"(pos & {_ROW})", max(row["last_row"] for row in rows)))
+            else:
+                return super()._sequence(per_label)
+        code = Field("code", len(rows) - 1)
+        number = packed([*fields, code])
+        if number is None:
+            return super()._sequence(per_label)
+        mask = (1 << code.largest.bit_length()) - 1
+        return f"list_transform(list_sort(list({number})), lambda x: CAST(x & {mask} AS INTEGER))"
+
     def _size(self, values: str) -> str:
         return f"len({values})"
 
@@ -183,19 +240,8 @@ class DuckDBEngine(SqlEngine):
             f"unnest(list_append(seq, {mark})) AS target, cases FROM {self.variants_table}"
         )
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Say what DuckDB could not do, and what would help."""
-        try:
-            yield
-        except self._duckdb.OutOfMemoryException as error:
-            raise LogError(
-                f"{in_words(self.memory)} of memory were not enough, or the temporary folder "
-                f"{self._scratch.path.parent} is full ({_first_line(error)}); give more with "
-                f"{option('memory', '8GB')}, or another folder in TMPDIR"
-            ) from None
-        except self._duckdb.Error as error:
-            raise LogError(f"it cannot be read: {_first_line(error)}") from None
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained(self.memory, self._scratch)
 
 
 def _stored(kind: pl.DataType) -> str:

@@ -93,7 +93,7 @@ class SqlEngine(ABC):
         whose = ", min(person) AS person, max(person) AS other" if self.layout.people else ""
         self._keep(
             self.cases_table,
-            f"SELECT case_id, {self._ordered('code', self.layout.order)} AS seq{whose} "
+            f"SELECT case_id, {self._sequence(per_label)} AS seq{whose} "
             f"FROM {self.events_table} JOIN labels USING (label) GROUP BY case_id",
         )
         if self.layout.people:
@@ -104,6 +104,10 @@ class SqlEngine(ABC):
             period = int(per_label["first"].min()), int(per_label["last"].max())  # type: ignore[arg-type]
         events = int(per_label["events"].sum())
         self._facts = Facts(self._cases(), events, tuple(labels), period, left_out)
+
+    def _sequence(self, per_label: pl.DataFrame) -> str:
+        """An aggregate: the codes of a case's events in their order."""
+        return self._ordered("code", self.layout.order)
 
     def _place(self, column: str) -> str:
         """Where the first event stands that has no value in a column, in words."""
@@ -153,9 +157,13 @@ class SqlEngine(ABC):
         )
         period = ", min(ts) AS first, max(ts) AS last" if self.layout.timed else ""
         return self._query(
-            f"SELECT label, count(*) AS events, {missing}{period} "
+            f"SELECT label, count(*) AS events, {missing}{period}{self._ranges()} "
             f"FROM {self.events_table} GROUP BY label"
         )
+
+    def _ranges(self) -> str:
+        """What else is to be known of the events of each label."""
+        return ""
 
     def _check(self, per_label: pl.DataFrame) -> None:
         """Refuse events that lack a value, lie outside the calendar, or have no order."""
