@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from discreet.certificate import Certificate, CertificateError, certificate_path
 from discreet.log.errors import LogError
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
+from discreet.mechanisms.certified import follows_from_parameters
 from discreet.mechanisms.travas import TraVaS
 from discreet.verification import check_certificate, read_certificate
 
@@ -63,6 +65,16 @@ def test_a_changed_activity_is_found(shared: Path) -> None:
 def test_a_guarantee_that_does_not_follow_is_found(shared: Path, change: dict[str, object]) -> None:
     edit(shared, change)
     assert failed(shared) == ["the guarantee follows from the mechanism and its parameters"]
+
+
+def test_the_last_digits_may_be_those_of_another_machine(shared: Path) -> None:
+    certificate = read_certificate(shared)
+    holds = certificate.guarantee.holds
+    assert holds is not None
+    for by, outcome in ((1 + 1e-12, "holds"), (1 + 1e-6, "fails")):
+        other = replace(holds, epsilon=holds.epsilon * by)
+        stated = replace(certificate, guarantee=replace(certificate.guarantee, holds=other))
+        assert follows_from_parameters(stated).outcome == outcome
 
 
 def test_inside_and_beside_must_agree(tmp_path: Path) -> None:

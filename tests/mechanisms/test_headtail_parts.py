@@ -263,13 +263,29 @@ def test_predicted_votes_help_where_votes_drown_and_do_no_harm_where_not() -> No
     rng = np.random.default_rng(3)
     true = rng.gamma(0.5, 20, size=300)
     noisy = np.rint(true + rng.laplace(0, 15, size=300)).astype(np.int64)
-    weighed = votes.weighed(noisy, true, 15.0, true.sum(), 0.5)
+    apart = np.full(300, 0.2)
+    weighed = votes.weighed(noisy, true, apart, 15.0, true.sum())
     assert weighed.sum() == pytest.approx(true.sum())
     assert weighed.min() >= 0
     alone = votes.onto_simplex(noisy.astype(np.float64), true.sum())
     assert np.abs(weighed - true).sum() < np.abs(alone - true).sum()
-    clear = votes.weighed(np.rint(true).astype(np.int64), np.ones(300), 0.01, true.sum(), 0.5)
+    clear = votes.weighed(np.rint(true).astype(np.int64), np.ones(300), apart, 0.01, true.sum())
     assert np.abs(clear - true).max() < 1
+
+
+def test_what_would_move_far_stays_nearer_to_the_middle_of_what_is_likely() -> None:
+    noisy = np.repeat([0, 12, 40], [20, 20, 2])
+    posterior = votes.Posterior.of(noisy, np.full(42, 8.0), 3.0)
+    middle = posterior.quantiles(np.full(42, 0.5))
+    assert (posterior.quantiles(np.full(42, 0.2)) <= middle).all()
+    assert 0 <= middle[0] < middle[20] < middle[40]
+    gaps = np.full(42, 0.1)
+    gaps[20] = 0.9
+    few = posterior.likeliest(gaps, 0.7 * middle.sum())
+    many = posterior.likeliest(gaps, 1.3 * middle.sum())
+    assert few.sum() == pytest.approx(0.7 * middle.sum())
+    assert few[20] > few[21]
+    assert many[20] < many[21]
 
 
 def test_logs_are_joined_over_all_their_activities() -> None:

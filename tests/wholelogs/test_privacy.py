@@ -17,7 +17,7 @@ from discreet.arrays import Floats, Integers
 from discreet.mechanisms.blocks.contributions import GRID, Contributions
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Gaussian
-from discreet.wholelogs import Whole, chains, naming, profiles, tables, values, work
+from discreet.wholelogs import Whole, naming, profiles, tables, values, work
 from discreet.wholelogs.attributes import MOST_VOTES, Observed
 from discreet.wholelogs.completing import complete
 from discreet.wholelogs.courses import Courses
@@ -134,12 +134,11 @@ def test_one_case_more_costs_what_is_stated(
         zone=zone, begun="start_timestamp",
     )  # fmt: skip
     replay = Replay()
-    for module in (tables, profiles, values, work, chains):
+    for module in (tables, profiles, values, work):
         monkeypatch.setattr(module, "noisy_sum", replay.noisy_sum)
     monkeypatch.setattr(Names, "find", replay.names)
     monkeypatch.setattr(Choosing, "choose", lambda step, *a, **k: replay.choose(step, *a, **k))
     monkeypatch.setattr(Observed, "votes", first_votes)
-    monkeypatch.setattr(Observed, "of_one_event", lambda self, offsets, rng: self.of_cases(offsets))
     released = log_of(cases).variants
     assert mechanism.spending is not None
     for replay.run, one in enumerate((log_of([*cases, further(0)]), log_of(cases))):

@@ -97,6 +97,7 @@ EXTREME_TIMES = Pair(
     Case(("a", "b"), start=0, step=50 * 365 * DAY),
 )
 COLUMN = "case:channel"
+AMOUNT = "case:amount"
 LONE_VALUE = Pair(
     "lone value",
     "a case of a known variant with a value in a further column that nobody else has",
@@ -114,7 +115,7 @@ COMMON_VALUE = Pair(
 BEGUN = "start_timestamp"
 _USUAL_VALUES: dict[str, Value] = {
     COLUMN: "letter",
-    "case:amount": 40.0,
+    AMOUNT: 40.0,
     "org:group": "desk",
     BEGUN: datetime(2020, 1, 1, tzinfo=UTC),
 }
@@ -131,7 +132,7 @@ OTHER_COLUMNS = Pair(
     traces("ab", 120),
     Case(
         ("a", "b"),
-        values={**_USUAL_VALUES, COLUMN: "courier", "case:amount": 17.25, "org:group": "field"},
+        values={**_USUAL_VALUES, COLUMN: "courier", AMOUNT: 17.25, "org:group": "field"},
     ),
     values=_USUAL_VALUES,
 )
@@ -144,13 +145,15 @@ DAYS_APART = Pair(
 )
 TIED_TRAITS = Pair(
     "tied traits",
-    "a column that goes with the last activity and with others alike, and a case that decides: "
+    "columns that go with the last activity and with others alike, and a case that decides: "
     "shows how it is chosen what a column goes with",
     traces("ab", 200, "acd", 260),
-    Case(("a", "b", "d"), values={COLUMN: "letter"}),
-    values={COLUMN: "letter"},
-    values_of={("a", "c", "d"): {COLUMN: "mail"}},
+    Case(("a", "b", "d"), values={COLUMN: "letter", AMOUNT: 40.0}),
+    values={COLUMN: "letter", AMOUNT: 40.0},
+    values_of={("a", "c", "d"): {COLUMN: "mail", AMOUNT: 900.0}},
 )
+TIED_COLUMNS = (f"{COLUMN}=letter|mail", f"{AMOUNT}:number")
+"""To be asked for with it: what is public about a column is not drawn before the choice."""
 FILLED_HEAD = Pair(
     "filled head",
     "a variant one case below being frequent: shows a head chosen by raw counts",

@@ -27,10 +27,10 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         return order * rho + logs / excess
 
     low, high = math.log(1e-6), math.log(1e9)
-    grid = [low + (high - low) * i / 400 for i in range(401)]
-    best = min(range(401), key=lambda i: at(grid[i]))
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, 400)]
-    for _ in range(80):
+    grid = [low + (high - low) * i / 40 for i in range(41)]
+    best = min(range(41), key=lambda i: at(grid[i]))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, 40)]
+    for _ in range(40):
         third = (high - low) / 3
         if at(low + third) < at(high - third):
             high -= third
@@ -52,7 +52,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     high = max(low, epsilon)
     while zcdp_epsilon(high, delta) <= epsilon:
         high *= 2
-    for _ in range(100):
+    for _ in range(64):
         middle = (low + high) / 2
         if zcdp_epsilon(middle, delta) <= epsilon:
             low = middle

@@ -84,18 +84,6 @@ class Observed:
         ends = np.minimum(first, max(events - 1, 0))
         return np.where(first < offsets[1:], self.codes[ends], -1)
 
-    def of_one_event(self, offsets: Integers, rng: Randomness) -> Integers:
-        """For each case the value of one of its events that have one, at random; −1 if none."""
-        held = np.flatnonzero(self.present)
-        case = np.searchsorted(offsets, held, side="right") - 1
-        many = np.bincount(case, minlength=len(offsets) - 1)
-        begin = np.cumsum(many) - many
-        chosen = rng.integers(np.maximum(many, 1), len(many)) if len(many) else many
-        found = np.full(len(many), -1)
-        some = many > 0
-        found[some] = self.codes[held[(begin + chosen)[some]]]
-        return found
-
     def votes(self, offsets: Integers, rng: Randomness) -> tuple[Integers, Integers]:
         """Case and value for each of up to `MOST_VOTES` distinct values of each case, at random."""
         held = np.flatnonzero(self.present)

@@ -148,13 +148,20 @@ class Released:
         found = np.bincount(variants.codes, each, minlength=len(variants.activities))
         return found.astype(np.float64)
 
-    def typical_events(self) -> int:
-        """A bound of a case's squared norm in a table of events by activity: a typical one's."""
+    def typical_events(self, given: Floats | None = None) -> int:
+        """A bound of a case's squared norm in a table of events by activity: a typical one's.
+
+        `given` are the shares of each activity's events that count, all if it is left out; cases
+        that have none of these say nothing.
+        """
         variants = self.variants
         if not len(variants):
             return 1
         owner = np.repeat(np.arange(len(variants)), variants.lengths)
         wide = len(variants.activities)
         keys, many = np.unique(owner * wide + variants.codes, return_counts=True)
-        norms = np.bincount(keys // wide, many**1.5, minlength=len(variants)).astype(np.float64)
-        return max(1, round(self.weighted_quantile(norms, 0.5)))
+        held = many.astype(np.float64) * (1.0 if given is None else given[keys % wide])
+        weight = held * np.maximum(held, 1) ** 0.5
+        norms = np.bincount(keys // wide, weight, minlength=len(variants)).astype(np.float64)
+        none = float(variants.counts[norms == 0].sum() / variants.counts.sum())
+        return max(1, round(self.weighted_quantile(norms, (1 + none) / 2)))

@@ -44,7 +44,7 @@ class Attribute:
     @property
     def steps(self) -> dict[str, float]:
         """Its steps and their shares of what it gets."""
-        shares = {} if self.known else {f"{NAMES}{self.column}": 0.3 if self.numeric else 0.4}
+        shares = {} if self.known else {f"{NAMES}{self.column}": 0.3 if self.numeric else 0.45}
         if self.numeric:
             shares |= {
                 self.step("magnitudes, coarse"): 0.1,
@@ -58,7 +58,10 @@ class Attribute:
                 self.step("values by trait"): 0.4,
             }
         else:
-            shares |= {self.step("values by activity"): 0.4, self.step("repeats"): 0.1}
+            shares |= {
+                self.step("presence and repeats by activity"): 0.15,
+                self.step("values by activity"): 0.4,
+            }
         whole = sum(shares.values())
         return {name: share / whole for name, share in shares.items()}
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 from discreet.mechanisms.audit_cases import (
     BEGUN,
-    COLUMN,
     DAYS_APART,
     EXTREME_TIMES,
     FREQUENT,
@@ -17,6 +16,7 @@ from discreet.mechanisms.audit_cases import (
     ONE_MORE,
     OTHER_COLUMNS,
     SAME_COLUMNS,
+    TIED_COLUMNS,
     TIED_TRAITS,
     VERY_LONG_CASE,
     AuditCase,
@@ -59,13 +59,11 @@ class Whole(WholeLog):
         quick = {"variants": "travas"}
         return (
             AuditCase(quick, pairs, usual=False),
+            AuditCase({**quick, "attributes": TIED_COLUMNS}, (TIED_TRAITS,), usual=False),
             AuditCase(
                 {**quick, "attributes": columns, "begun": BEGUN},
                 (SAME_COLUMNS, OTHER_COLUMNS),
                 usual=False,
-            ),
-            AuditCase(
-                {**quick, "attributes": f"{COLUMN}=letter|mail"}, (TIED_TRAITS,), usual=False
             ),
             AuditCase({}, (FREQUENT,), usual=False),
         )

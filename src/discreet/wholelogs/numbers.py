@@ -67,7 +67,7 @@ class Numbers:
     starts: Integers
     """The first cells of the parts."""
     mass: Floats
-    """About how many cases each part has."""
+    """About how many cases each part has, or events if it is an attribute of these."""
     deviation: float
     """Of the noise in that."""
     within: Floats
@@ -76,26 +76,26 @@ class Numbers:
 
     @classmethod
     def learn(
-        cls, amount: Floats, expected: float, attribute: Attribute, spending: Step, rng: Randomness
-    ) -> Numbers:
-        """From one number per case, NaN where it has none: magnitude in two rounds, and grain."""
-        held = ~np.isnan(amount)
-        given = np.where(held, amount, 0.0)
-        everyone = np.arange(len(amount))
-        row = np.where(held, 0, -1)
+        cls, case: Integers, amount: Floats, cases: int, expected: float, bound: int,
+        attribute: Attribute, spending: Step, rng: Randomness,
+    ) -> Numbers:  # fmt: skip
+        """From the numbers of each case: magnitude in two rounds, and grain.
+
+        To each table a case adds one for each of its numbers, bounded as a whole.
+        """
+        row = np.zeros(len(amount), dtype=np.int64)
         family, total = np.zeros(1, dtype=np.int64), np.array([max(expected, 1.0)])
 
         def steps(*names: str) -> tuple[Gaussian, ...]:
             return tuple(spending.find(attribute.step(name), Gaussian) for name in names)
 
         learnt = learn(
-            Hits(everyone, row, magnitude_cells(given), len(amount)), total, family,
-            magnitude_grid(), NUMBER_MANNER, 1, steps("magnitudes, coarse", "magnitudes, fine"),
-            rng,
+            Hits(case, row, magnitude_cells(amount), cases), total, family, magnitude_grid(),
+            NUMBER_MANNER, bound, steps("magnitudes, coarse", "magnitudes, fine"), rng,
         )  # fmt: skip
         grains = learn(
-            Hits(everyone, row, grain_cells(given), len(amount)), total, family,
-            Grid.plain(len(GRAINS) + 1), GRAIN_MANNER, 1, steps("grains"), rng,
+            Hits(case, row, grain_cells(amount), cases), total, family,
+            Grid.plain(len(GRAINS) + 1), GRAIN_MANNER, bound, steps("grains"), rng,
         ).shares[0]  # fmt: skip
         starts, _, deviation = learnt.rows[0].rounds[-1]
         shares = learnt.shares[0]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.log.errors import LogError
 from discreet.mechanisms.audit_cases import (
-    COLUMN,
     DAYS_APART,
     EXTREME_TIMES,
     FIRST_CASE,
@@ -18,6 +17,7 @@ from discreet.mechanisms.audit_cases import (
     NO_CASE,
     OTHER_COLUMNS,
     SAME_COLUMNS,
+    TIED_COLUMNS,
     TIED_TRAITS,
     AuditCase,
 )
@@ -99,8 +99,8 @@ class Amun(WholeLog):
         return (
             AuditCase(strict, (DAYS_APART, EXTREME_TIMES, NEW_ACTIVITY, NO_CASE), usual=False),
             AuditCase({**strict, "delta": 1e-6}, (FREQUENT, NO_CASE), usual=False),
+            AuditCase({**strict, "attributes": TIED_COLUMNS}, (TIED_TRAITS,), False),
             AuditCase({**strict, "attributes": columns}, (SAME_COLUMNS, OTHER_COLUMNS), False),
-            AuditCase({**strict, "attributes": f"{COLUMN}=letter|mail"}, (TIED_TRAITS,), False),
             AuditCase({"fidelity": "published"}, (FIRST_CASE, NEW_ACTIVITY, EXTREME_TIMES)),
         )
 
