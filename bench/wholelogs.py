@@ -53,6 +53,7 @@ ATTRIBUTES = {
 }
 
 GENERATED = (("loans", 10_000), ("permits", 6_000), ("hospital", 3_000))
+FEES = (0.3, 0.2, 0.15, 0.15, 0.1, 0.06, 0.04)
 GROUPS = {
     "start weeks": spending.TREND,
     "hours of starts": spending.STARTS,
@@ -93,9 +94,13 @@ def attributes(repetitions: int, names: list[str]) -> None:
 def generated(repetitions: int) -> None:
     """The same for invented columns of sample logs: what shares and parts were chosen on."""
     _heads()
-    mechanism = Whole(attributes="case:amount:number,case:channel,case:kind,cost:number")
-    for name, cases in GENERATED:
-        _measure(name, invented(name, cases), mechanism, repetitions)
+    for columns in (
+        "case:amount:number,case:channel,case:kind,cost:number",
+        "role,who,score:number,fee:number",
+    ):
+        mechanism = Whole(attributes=columns)
+        for name, cases in GENERATED:
+            _measure(name, invented(name, cases), mechanism, repetitions)
 
 
 def invented(name: str, cases: int, seed: int = 1) -> EventLog:
@@ -115,11 +120,20 @@ def invented(name: str, cases: int, seed: int = 1) -> EventLog:
     kinds = [*(f"kind {number}" for number in range(12)), None]
     case = np.repeat(np.arange(log.cases), np.diff(log.offsets))
     cost = np.round(np.exp(random.normal(log.codes % 5, 0.5)), 2)
+    names = np.minimum(random.geometric(0.12, (2, log.events)) - 1, 39)
+    keeps = random.random(log.events) < 0.7
+    who = np.where(keeps, names[0][log.offsets[:-1]][case], (names[1] + log.codes * 7) % 40)
+    score = np.round(np.exp(random.normal(3, 1, log.events)))
+    fee = random.choice([10, 20, 35, 50, 75, 120, 200], log.events, p=FEES) + 10 * (log.codes % 3)
     table = log.frame.with_columns(
         pl.Series("case:amount", amount[case]),
         pl.Series("case:channel", np.array(["web", "desk", "phone", "post"])[channel[case]]),
         pl.Series("case:kind", kinds).gather(kind[case]),
         pl.Series("cost", cost),
+        pl.Series("role", np.array(["clerk", "judge", "nurse", "cook", "smith"])[log.codes % 5]),
+        pl.Series("who", np.array([f"person {number}" for number in range(40)])[who]),
+        pl.Series("score", np.where(log.codes % 4 == 0, score, np.nan)).fill_nan(None),
+        pl.Series("fee", np.where(log.codes % 4 == 1, fee, np.nan)).fill_nan(None),
     )
     return EventLog.from_table(table)
 
