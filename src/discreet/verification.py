@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from discreet.certificate import (
@@ -15,6 +16,8 @@ from discreet.certificate import (
 from discreet.generative.model import SUFFIX, model_certificate
 from discreet.log.digest import content_digest
 from discreet.log.errors import LogError
+from discreet.log.events import EventLog
+from discreet.log.expand import numbered
 from discreet.log.files import LOG_SUFFIXES
 from discreet.log.reading import read_log
 from discreet.log.variant_tables import is_variant_table, read_variants, variants_digest
@@ -38,9 +41,9 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
     if beside_path.is_file():
         beside = Certificate.from_json(beside_path.read_text(encoding="utf-8", errors="replace"))
     if beside is not None and beside.artefact not in ("log", "variants"):
-        inside, digest = None, _digest(path)
+        inside, digests = None, iter((_digest(path),))
     else:
-        inside, digest = _inside(path)
+        inside, digests = _inside(path)
     certificate = inside or beside
     if certificate is None:
         raise CertificateError(
@@ -52,7 +55,7 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
         same = inside.to_json() == beside.to_json()
         check = "the certificate inside the file and the one beside it agree"
         findings.append(Finding.of(check, same, "they differ: one of them was changed"))
-    same = certificate.content_sha256 == digest
+    same = any(certificate.content_sha256 == digest for digest in digests)
     problem = "the file was changed after its release"
     findings.append(Finding.of("the content is what was released", same, problem))
     findings.append(follows_from_parameters(certificate))
@@ -61,20 +64,30 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
     return certificate, findings
 
 
-def _inside(path: Path) -> tuple[Certificate | None, str]:
-    """The certificate embedded in a log or a model, if any, and the digest of the content."""
+def _inside(path: Path) -> tuple[Certificate | None, Iterator[str]]:
+    """The certificate embedded in a log or a model, if any, and digests of the content."""
+    digests: Iterator[str]
     if path.name.lower().endswith(SUFFIX):
-        return model_certificate(path)
+        found, digest = model_certificate(path)
+        return found, iter((digest,))
     if not path.name.lower().endswith(LOG_SUFFIXES):
-        return None, _digest(path)
+        return None, iter((_digest(path),))
     if is_variant_table(path):
         variants, attributes = read_variants(path)
-        digest = variants_digest(variants)
+        digests = iter((variants_digest(variants),))
     else:
         log = read_log(path, allow_empty=True, **reading_of(path))
-        attributes, digest = log.attributes, content_digest(log)
+        attributes, digests = log.attributes, _digests(log)
     text = attributes.get("dp:certificate")
-    return (Certificate.from_json(text) if isinstance(text, str) else None), digest
+    return (Certificate.from_json(text) if isinstance(text, str) else None), digests
+
+
+def _digests(log: EventLog) -> Iterator[str]:
+    """That of the log; and that of its variants, if it is nothing but their table written out."""
+    content = content_digest(log)
+    yield content
+    if content == content_digest(numbered(log.variants)):
+        yield variants_digest(log.variants)
 
 
 def _digest(path: Path) -> str:

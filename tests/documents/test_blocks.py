@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 import re
 import shlex
 import sys
@@ -42,6 +43,7 @@ def test_blocks_run(
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("DISCREET_LANGUAGE", "en")
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # one worker starts once
     session: dict[str, object] = {"__name__": "__main__", "Path": Path}
     for block in page.blocks:
         if block.reason:

@@ -10,8 +10,9 @@ trap 'rm -rf "$work"' EXIT
 if [ $# -gt 0 ]; then pythons=("$@"); else
   pythons=()
   for minor in 11 12 13 14; do
-    found=$(command -v "python3.$minor" || ls -d "$HOME"/.pyenv/versions/3."$minor".*/bin/python 2>/dev/null | tail -1 || true)
-    if [ -n "$found" ] && "$found" -c '' 2>/dev/null; then pythons+=("$found"); fi
+    for found in "python3.$minor" "$HOME"/.pyenv/versions/3."$minor".*/bin/python; do
+      if "$found" -c '' 2>/dev/null; then pythons+=("$found"); break; fi
+    done
   done
 fi
 

@@ -68,7 +68,7 @@ def discreet(
 
 
 COMMANDS = (
-    *("sample", "inspect", "advise", "release", "train", "generate", "mechanisms"),
+    *("sample", "inspect", "advise", "release", "expand", "train", "generate", "mechanisms"),
     *("certificate", "audit", "evaluate", "compare", "bench", "serve"),
 )
 """Each is a function in a module of the same name."""

@@ -24,7 +24,7 @@ def assemble(
     `times` are microseconds since 1970, never decreasing within a case. Activities that do not
     occur are left out.
     """
-    used = np.unique(codes)
+    used = np.flatnonzero(np.bincount(codes, minlength=len(activities))).tolist()
     labels = pl.Series([activities[code] for code in used], dtype=pl.String)
     recode = np.zeros(len(activities), dtype=np.int64)
     recode[used] = np.arange(len(used))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from itertools import pairwise
+from operator import mul
 
 import numpy as np
 import polars as pl
@@ -60,11 +61,11 @@ def _expanded(expansion: Expansion) -> Iterator[Parts]:
         if values.filter(pl.Series(used)).null_count() == used.sum():
             continue
         if name == CASE:
-            words = [names[place].encode() for place in by_name.tolist()]
-            many = events[chosen].tolist()
-            spoken = b"".join(word * often for word, often in zip(words, many, strict=True))
-            size = np.array([len(word) for word in words], dtype=np.int64)
-            yield _whole(name.encode()), _whole(np.repeat(size, many).tobytes()), _whole(spoken)
+            words = pl.Series(names, dtype=pl.String).gather(by_name).cast(pl.Binary).to_list()
+            many = events[chosen]
+            size = np.fromiter(map(len, words), np.int64, len(words))
+            lengths = _whole(np.repeat(size, many).tobytes())
+            yield _whole(name.encode()), lengths, (int(size @ many), _repeated(words, many))
             continue
         measured, texts = _worded(values)
         per_event = measured.tobytes()
@@ -85,6 +86,12 @@ def _whole(part: bytes) -> tuple[int, Iterator[bytes]]:
 def _joined(pieces: list[bytes], chosen: np.ndarray) -> Iterator[bytes]:
     for begin in range(0, len(chosen), CASES_AT_ONCE):
         yield b"".join(map(pieces.__getitem__, chosen[begin : begin + CASES_AT_ONCE].tolist()))
+
+
+def _repeated(words: list[bytes], many: np.ndarray) -> Iterator[bytes]:
+    for begin in range(0, len(words), CASES_AT_ONCE):
+        part = slice(begin, begin + CASES_AT_ONCE)
+        yield b"".join(map(mul, words[part], many[part].tolist()))
 
 
 def _by_name(names: list[str]) -> np.ndarray:

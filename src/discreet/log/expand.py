@@ -8,10 +8,11 @@ from functools import cached_property
 from itertools import compress
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import Integers, Ints
 from discreet.log.assemble import assemble
-from discreet.log.events import Classifier, EventLog
+from discreet.log.events import CASE, Classifier, EventLog
 from discreet.log.instants import SECOND
 from discreet.log.layout import laid_out
 from discreet.log.variants import Variants, spans
@@ -53,6 +54,13 @@ class Expansion:
         count = len(self.variants)
         return self._assembled(list(map(str, range(count))), np.arange(count))
 
+    def table_of(self, patterns: pl.DataFrame) -> pl.DataFrame:
+        """The events of all cases, from those of `patterns` in whatever form a file needs."""
+        names, chosen = self._chosen
+        rows, offsets = spans(self.patterns.offsets, chosen)
+        case = np.repeat(np.arange(len(names)), np.diff(offsets))
+        return patterns[rows].with_columns(pl.Series(CASE, names, pl.String).gather(case))
+
     def log(self) -> EventLog:
         """The log itself."""
         return self._assembled(*self._chosen)
@@ -71,6 +79,12 @@ def expand(variants: Variants, order: Ints, names: Sequence[str]) -> EventLog:
     return Expansion(variants, order, names).log()
 
 
-def one_by_one(variants: Variants) -> EventLog:
+def numbered(variants: Variants) -> Expansion:
     """The cases in the order of their variants, with numbers as names."""
-    return expand(variants, np.arange(variants.cases), list(map(str, range(1, variants.cases + 1))))
+    names = list(map(str, range(1, variants.cases + 1)))
+    return Expansion(variants, np.arange(variants.cases), names)
+
+
+def one_by_one(variants: Variants) -> EventLog:
+    """The same as a log; see `numbered`."""
+    return numbered(variants).log()

@@ -87,7 +87,14 @@ def standard_input() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A binary file that replaces `path` when the block ends well, and leaves no trace if not.
+    """A binary file that replaces `path` when the block ends well, and leaves no trace if not."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        yield file
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A file to write that replaces `path` when the block ends well, and leaves no trace if not.
 
     The bytes go to a temporary file in the same folder and are synced to disk before the
     replacement, so that a crash leaves either the old file or the new one.
@@ -98,10 +105,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:64]}.", dir=target.parent)
+        os.close(handle)
         temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         temporary.chmod(_mode_of(target))
         temporary.replace(target)

@@ -53,7 +53,7 @@ def read_variants(path: Path) -> tuple[Variants, dict[str, object]]:
     events = table[SEQUENCE].explode().drop_nulls()
     lengths = table[SEQUENCE].list.len()
     whole = not counts.null_count() and not lengths.null_count() and not (counts < 0).any()
-    if not whole or lengths.sum() != len(events) or table[SEQUENCE].is_duplicated().any():
+    if not whole or lengths.sum() != len(events) or table.select(SEQUENCE).n_unique() < len(table):
         raise LogError(f"{path.name}: a variant is repeated, or lacks a label or its cases")
     labels = events.unique().sort()
     codes = events.cast(pl.Enum(labels)).to_physical().to_numpy().astype(np.int32)

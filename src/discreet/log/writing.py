@@ -22,6 +22,9 @@ from discreet.log.tables import parquet_metadata
 from discreet.log.texts import as_text
 from discreet.log.xes_writing import expanded_pieces, xes_pieces
 
+EXPANDED_ZSTD = 1
+"""How hard cases of released variants are packed: random names are all that is left to pack."""
+
 
 def write_log(
     log: EventLog | Expansion,
@@ -48,24 +51,33 @@ def write_log(
     if cases.n_unique() < len(cases):
         again = cases.filter(cases.is_duplicated())[0]
         raise LogError(f"two cases have the identifier {again!r}; give each its own to write them")
-    if isinstance(log, Expansion) and not name.endswith(XES_SUFFIXES):
-        log = log.log()
     with atomic_write(target) as file:
-        if isinstance(log, EventLog) and name.endswith(".parquet"):
-            frame = log.frame.rename(file_names(log))
+        if name.endswith(".parquet"):
             try:
-                frame.write_parquet(file, metadata=parquet_metadata(of_log))
+                level = EXPANDED_ZSTD if isinstance(log, Expansion) else None
+                metadata = parquet_metadata(of_log)
+                _table(log).write_parquet(file, metadata=metadata, compression_level=level)
             except pl.exceptions.PolarsError as error:
                 raise LogError(f"{target} cannot be written: {error}") from None
             return
         with _packed(file) if name.endswith(".gz") else contextlib.nullcontext(file) as stream:
-            if isinstance(log, Expansion):
+            if not name.endswith(XES_SUFFIXES):
+                _table(log, texts=True).write_csv(stream)
+            elif isinstance(log, Expansion):
                 _write_pieces(expanded_pieces(log, of_log), stream)
-            elif name.endswith(XES_SUFFIXES):
-                _write_pieces(xes_pieces(log, of_log), stream)
             else:
-                texts = log.frame.select(as_text(values) for values in log.frame)
-                texts.rename(file_names(log)).write_csv(stream)
+                _write_pieces(xes_pieces(log, of_log), stream)
+
+
+def _table(log: EventLog | Expansion, *, texts: bool = False) -> pl.DataFrame:
+    """The events under the names of their columns in a file; every value as text if need be."""
+    one = log.patterns if isinstance(log, Expansion) else log
+    table = one.frame
+    if texts:
+        table = table.select(as_text(values) for values in table)
+    if isinstance(log, Expansion):
+        table = log.table_of(table)
+    return table.rename(file_names(one))
 
 
 @contextlib.contextmanager

@@ -63,6 +63,27 @@ def test_an_engine_that_forgets_the_position_is_found(
         check_engine(in_duckdb, only=check)
 
 
+def test_numbers_that_forget_the_position_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.log.engines import packing, sql
+
+    def forgetful(fields: list[packing.Field], room: dict[str, int]) -> str | None:
+        return packing.packed([field for field in fields if "pos" not in field.expression], room)
+
+    monkeypatch.setattr(sql, "packed", forgetful)
+    with pytest.raises(ConformanceError, match="variants"):
+        check_engine(in_duckdb, only="ties")
+
+
+@pytest.mark.parametrize("room", [{}, {"HUGEINT": 127}], ids=["none", "wide"])
+def test_numbers_that_do_not_fit_change_nothing(
+    room: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from discreet.log.engines.duckdb import DuckDBEngine
+
+    monkeypatch.setattr(DuckDBEngine, "room", room)
+    check_engine(in_duckdb, only="ties")
+
+
 def test_an_engine_that_bounds_by_a_fixed_order_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.log.engines.duckdb import DuckDBEngine
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,8 @@ AUTUMN = pl.datetime_range(
     pl.datetime(2021, 10, 31, 0), pl.datetime(2021, 10, 31, 5), "1h", time_unit="us", eager=True
 )
 
+WHOLE = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, microsecond=1, tzinfo=UTC))
+
 FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "plain": ({}, {}),
     "milliseconds": ({"at": pl.col("at").cast(pl.Datetime("ms", "UTC"))}, {}),
@@ -89,6 +92,11 @@ FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "dates": ({"at": pl.col("at").dt.date()}, {}),
     "texts": ({"at": pl.col("at").dt.strftime("%d.%m.%Y %H:%M:%S")}, {}),
     "seconds": ({"at": pl.col("at").dt.epoch("s")}, {"timestamp_format": "seconds"}),
+    "microseconds": ({"at": pl.col("at") + pl.duration(microseconds=7 * pl.col("rank"))}, {}),
+    "the whole calendar": (
+        {"at": pl.Series([WHOLE[i] for i in (0, 1, 1, 0, 1, 0)])},
+        {},
+    ),
     "before 1970": ({"at": pl.col("at").dt.offset_by("-90y")}, {}),
     "number as case": ({"case": pl.col("case").cast(pl.Int32)}, {}),
     "number as activity": ({"what": pl.col("rank").cast(pl.UInt16)}, {}),

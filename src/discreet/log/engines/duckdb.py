@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
@@ -39,30 +39,50 @@ def load() -> Any:
     return duckdb
 
 
+def connect(memory: int, scratch: Scratch, threads: int | None = None) -> Any:
+    """A database of its own in memory; what does not fit goes to the temporary folder."""
+    settings = {
+        "memory_limit": f"{memory}B",
+        "temp_directory": str(scratch.path),
+        "preserve_insertion_order": False,  # positions are kept as numbers
+        "autoinstall_known_extensions": False,  # nothing is fetched from anywhere
+        "autoload_known_extensions": False,
+    }
+    if threads is not None:
+        settings["threads"] = threads
+    return load().connect(":memory:", config=settings)
+
+
+@contextmanager
+def explained(memory: int, scratch: Scratch, doing: str = "read") -> Iterator[None]:
+    """Say what DuckDB could not do, and what would help."""
+    duckdb = load()
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise LogError(
+            f"{in_words(memory)} of memory were not enough, or the temporary folder "
+            f"{scratch.path.parent} is full ({_first_line(error)}); give more with "
+            f"{option('memory', '8GB')}, or another folder in TMPDIR"
+        ) from None
+    except duckdb.Error as error:
+        raise LogError(f"it cannot be {doing}: {_first_line(error)}") from None
+
+
 class DuckDBEngine(SqlEngine):
     """Sorts and counts within a memory limit; what does not fit goes to a temporary folder."""
 
     name: ClassVar[str] = "duckdb"
     text: ClassVar[str] = "VARCHAR"
     rank_order: ClassVar[str] = "rowid"
+    divided: ClassVar[str] = "//"
+    room: ClassVar[dict[str, int]] = {"BIGINT": 63, "HUGEINT": 127}
 
     def __init__(self, plan: Plan, memory: int, threads: int | None = None) -> None:
         super().__init__(memory, plan)
-        self._duckdb = load()
         self._scratch = Scratch()
         self._staged = True
-        settings = {
-            "memory_limit": f"{memory}B",
-            "temp_directory": str(self._scratch.path),
-            "preserve_insertion_order": False,  # positions are kept as numbers
-            "autoinstall_known_extensions": False,  # nothing is fetched from anywhere
-            "autoload_known_extensions": False,
-        }
-        if threads is not None:
-            settings["threads"] = threads
-        self._connection: duckdb.DuckDBPyConnection = self._duckdb.connect(
-            ":memory:", config=settings
-        )
+        self._connection: duckdb.DuckDBPyConnection = connect(memory, self._scratch, threads)
 
     def read(self) -> DuckDBEngine:
         """Read, check and count the log."""
@@ -171,6 +191,9 @@ class DuckDBEngine(SqlEngine):
     def _ordered(self, value: str, keys: Sequence[str]) -> str:
         return f"list({value} ORDER BY {', '.join(keys)})"
 
+    def _sorted(self, number: str, mask: int) -> str:
+        return f"list_transform(list_sort(list({number})), lambda x: CAST(x & {mask} AS INTEGER))"
+
     def _size(self, values: str) -> str:
         return f"len({values})"
 
@@ -183,19 +206,8 @@ class DuckDBEngine(SqlEngine):
             f"unnest(list_append(seq, {mark})) AS target, cases FROM {self.variants_table}"
         )
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Say what DuckDB could not do, and what would help."""
-        try:
-            yield
-        except self._duckdb.OutOfMemoryException as error:
-            raise LogError(
-                f"{in_words(self.memory)} of memory were not enough, or the temporary folder "
-                f"{self._scratch.path.parent} is full ({_first_line(error)}); give more with "
-                f"{option('memory', '8GB')}, or another folder in TMPDIR"
-            ) from None
-        except self._duckdb.Error as error:
-            raise LogError(f"it cannot be read: {_first_line(error)}") from None
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained(self.memory, self._scratch)
 
 
 def _stored(kind: pl.DataType) -> str:

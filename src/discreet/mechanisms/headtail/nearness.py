@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import Integers
+from discreet.arrays import Floats, Integers
 from discreet.distances.edits import spelled
 from discreet.log.variants import Variants
 
@@ -33,6 +33,14 @@ def nearest(cases: Variants, support: Variants) -> Integers:
     blocks = (words[begin : begin + rows] for begin in range(0, len(words), rows))
     found = [_distances(block, others).argmin(axis=1) for block in blocks]
     return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+
+def gaps(support: Variants) -> Floats:
+    """For each sequence how far the nearest other one is; of a single one, as far as can be."""
+    apart = distances(support, support)
+    np.fill_diagonal(apart, 1)
+    found: Floats = apart.min(axis=1).astype(np.float64)
+    return found
 
 
 def joined(*logs: Variants) -> tuple[Variants, list[Integers]]:

@@ -18,9 +18,10 @@ stand out less, a head is looked for even if it covers less, in proportion."""
 PUBLIC_NAMES = 0.3
 """How well a model is learned, out of 1, where the activities are public, however few the cases."""
 
-WORTH_LEARNING = 5.0
+WORTH_LEARNING, MUCH_TO_LEARN = 4.1, 5.0
 """A model of the hidden cases is learned beside a head that covers all if they stand out so much;
-beside one that covers less, in proportion."""
+beside one that covers less, in proportion. The second number is for guessing so beforehand, by what
+a model without a head may cost."""
 
 TYPICAL_LABELS = 20
 """Activities that a log is expected to have, public or not."""
@@ -55,7 +56,7 @@ def way(frequent: int, rare: int, noise: CountNoise, rho: float, public: bool) -
     if covered < LEAST_COVERED * min(1.0, learned):
         return NO_HEAD
     hidden = standing_out(TYPICAL_LABELS, (1 - covered) * cases, rho)
-    return MANY_HIDDEN if worth_learning(hidden, covered) else FEW_HIDDEN
+    return MANY_HIDDEN if hidden > MUCH_TO_LEARN * covered else FEW_HIDDEN
 
 
 def worth_learning(clear: float, covered: float) -> bool:

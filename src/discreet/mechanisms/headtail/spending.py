@@ -43,8 +43,9 @@ LENGTHS, LEAST_LENGTHS, MOST_LENGTHS = 0.05, 0.02, 0.2
 """Share of a tail's epsilon for the lengths of cases; and what they are worth at least, up to the
 last share: not to know how long cases are costs more than anything else."""
 
-VOTES = 0.3
-"""Share of a tail's epsilon for the votes if a model is learned."""
+VOTES, VOTES_BESIDE_HEAD = 0.3, 0.4
+"""Share of a tail's epsilon for the votes if a model is learned: without a head, where the model is
+all there is, and beside one."""
 
 ACTIVITIES = 0.3
 """Share of a model's budget for the activities."""
@@ -108,14 +109,14 @@ def sample_name(of: str) -> str:
 
 def tail(of: str, budget: Budget, *, sized: bool) -> Step:
     """Steps that read the cases of a tail: with a model of them or, beside a head, without."""
-    size = SIZE if sized else 0.0
+    size, voting = (SIZE, VOTES_BESIDE_HEAD) if sized else (0.0, VOTES)
     lengths = max(LENGTHS, min(LEAST_LENGTHS / budget.epsilon, MOST_LENGTHS))
     learning = Sequential(
         f"{of}: model and votes",
         (
             Laplace(f"{of}: lengths", budget.share(lengths).epsilon),
-            model(of, budget.share(1 - size - lengths - VOTES, 1)),
-            Laplace(f"{of}: votes on a model", budget.share(VOTES).epsilon),
+            model(of, budget.share(1 - size - lengths - voting, 1)),
+            Laplace(f"{of}: votes on a model", budget.share(voting).epsilon),
         ),
     )
     if not sized:

@@ -20,14 +20,14 @@ from discreet.mechanisms.headtail.candidates import (
 )
 from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.loglinear import learnable, standing_out, trained
-from discreet.mechanisms.headtail.nearness import joined, nearest
+from discreet.mechanisms.headtail.nearness import gaps, joined, nearest
 from discreet.mechanisms.headtail.ngrams import learned, reach
 from discreet.mechanisms.headtail.prediction import worth_learning
 from discreet.mechanisms.headtail.pruning import pruned
 from discreet.mechanisms.headtail.sampled import in_sample
 from discreet.mechanisms.headtail.spending import NO_HEAD
 from discreet.mechanisms.headtail.support import central
-from discreet.mechanisms.headtail.tables import Tables, found_activities, thinned
+from discreet.mechanisms.headtail.tables import FEWEST_LABELS, Tables, found_activities, thinned
 from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, weighed, whole
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
@@ -36,10 +36,6 @@ from discreet.privacy.steps import Gaussian, Step, noise_of
 MOST_VOTED = 1000
 """Variants of the head that hidden cases may vote for, the most frequent ones: what is rare among
 so many stands for few, and votes take time."""
-
-TRUST = {"votes": 0.8, "votes on a model": 0.5}
-"""Weight of the predicted votes in each of the two kinds of votes: what is near a head is where it
-is predicted, a model that was learned in noise may be wrong."""
 
 MOST_EVENTS = 1_000_000
 """Events that a model is learned from; of a larger log, those of a random sample of its cases."""
@@ -120,7 +116,8 @@ class Tail:
         share = min(1.0, MOST_EVENTS / (max(about.value, 1.0) * lengths.mean))
         size, cases = share * max(about.value, 1.0), thinned(cases, share, rng)
         tables = Tables.of(self.steps, self.name, lengths.mean)
-        counts = found_activities(cases, self.public, tables, rng)
+        fewest = 0 if len(head) else FEWEST_LABELS
+        counts = found_activities(cases, self.public, fewest, tables, rng)
         names = tuple(sorted({*counts, *head.trimmed().activities}))
         if not names:
             return Variants.from_counts([((UNDISCLOSED,), 1)]), about
@@ -161,7 +158,7 @@ class Tail:
         total = max(about.combined(counted).value, 0.0)
         mass = np.zeros(len(support))
         mass[shown] = head.counts
-        weights = self._weights(votes, candidates, ballot, noise, total, TRUST[step])
+        weights = self._weights(votes, candidates, ballot, noise, total)
         mass[open_to_votes] += weights / self.share
         counts = whole(mass)
         if not counts.any():
@@ -177,11 +174,10 @@ class Tail:
         ballot: Variants,
         noise: CountNoise,
         total: float,
-        trust: float,
     ) -> Floats:
         """Weights of this total for noisy votes; for a clear model without the rarest sequences."""
         if self.clear_model:
             return onto_simplex(votes.astype(np.float64), total)
         near = nearest(candidates, ballot)
         predicted = np.bincount(near, candidates.counts, len(ballot)).astype(np.float64)
-        return weighed(votes, predicted, float(noise.size), total, trust)
+        return weighed(votes, predicted, gaps(ballot), float(noise.size), total)

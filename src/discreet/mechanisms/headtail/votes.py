@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,38 +46,101 @@ MOST_SHIFT = 3.0
 must not matter where there is hardly any noise."""
 
 ROUNDS = 40
-"""Rounds in which the distribution of the ratios is fitted."""
+"""Rounds in which the distribution of the ratios is fitted, and in which a level is found."""
+
+LEAST_LEVEL = 0.001
+"""Quantiles below this, and above 1 less it, are not told apart."""
 
 
-def expected_votes(noisy: Integers, predicted: Floats, scale: float) -> Floats:
-    """The votes that each element has on average, given its noisy ones and what was predicted.
+@dataclass(frozen=True)
+class Posterior:
+    """What the votes of each element may be, and how likely each number of them is.
 
-    Empirical Bayes: votes are predictions times ratios, whose distribution over all elements is
-    fitted to the noisy votes (expectation maximisation); the noise is Laplace of this scale.
+    `least` and `most` bound them.
     """
-    mean = (1 - EVEN) * predicted + EVEN * predicted.sum() / len(predicted)
-    likely = np.exp(-np.abs(noisy[:, None] - mean[:, None] * RATIOS) / scale) + 1e-30
-    share = np.full(len(RATIOS), 1 / len(RATIOS))
-    for _ in range(ROUNDS):
-        share *= (1 / (likely @ share)) @ likely / len(likely)
-    found = mean * (likely @ (share * RATIOS)) / (likely @ share)
-    near: Floats = np.clip(found, noisy - MOST_SHIFT * scale, noisy + MOST_SHIFT * scale)
-    return np.maximum(near, 0.0)
+
+    votes: Floats
+    chances: Floats
+    least: Floats
+    most: Floats
+
+    @classmethod
+    def of(cls, noisy: Integers, predicted: Floats, scale: float) -> Posterior:
+        """Given noisy votes, Laplace noise of this scale, and what was predicted.
+
+        Empirical Bayes: votes are predictions times ratios, whose distribution over all elements
+        is fitted to the noisy votes (expectation maximisation).
+        """
+        mean = (1 - EVEN) * predicted + EVEN * predicted.sum() / len(predicted)
+        votes = mean[:, None] * RATIOS
+        likely = np.exp(-np.abs(noisy[:, None] - votes) / scale) + 1e-30
+        share = np.full(len(RATIOS), 1 / len(RATIOS))
+        for _ in range(ROUNDS):
+            share *= (1 / (likely @ share)) @ likely / len(likely)
+        chances = likely * share
+        chances /= chances.sum(axis=1, keepdims=True)
+        shift = MOST_SHIFT * scale
+        return cls(votes, chances, np.maximum(noisy - shift, 0.0), np.maximum(noisy + shift, 0.0))
+
+    @cached_property
+    def _edges(self) -> Floats:
+        """Numbers of votes between which each of these lies; nought is by itself."""
+        none, between = self.votes[:, :1], (self.votes[:, 1:-1] + self.votes[:, 2:]) / 2
+        edges: Floats = np.hstack([none, none, between, self.votes[:, -1:]])
+        return edges
+
+    @cached_property
+    def _reach(self) -> Floats:
+        return np.cumsum(self.chances, axis=1)
+
+    def quantiles(self, levels: Floats) -> Floats:
+        """For each element the votes that it has at most with this probability."""
+        row = np.arange(len(levels))
+        band = np.minimum((self._reach < levels[:, None]).sum(axis=1), len(RATIOS) - 1)
+        beyond = (self._reach[row, band] - levels) / np.maximum(self.chances[row, band], 1e-12)
+        low, high = self._edges[row, band], self._edges[row, band + 1]
+        found: Floats = high - np.clip(beyond, 0, 1) * (high - low)
+        bounded: Floats = np.clip(found, self.least, self.most)
+        return bounded
+
+    def mean(self, total: float) -> Floats:
+        """The votes of each element on average, brought to this total."""
+        found = np.clip((self.votes * self.chances).sum(axis=1), self.least, self.most)
+        return scaled(found, total)
+
+    def likeliest(self, gaps: Floats, total: float) -> Floats:
+        """Weights of this total that are likely to be near the votes.
+
+        A vote too many at an element has to be moved by its gap at least, how far it is from the
+        nearest other one. The sum of |weight − votes| times gap is least on average, among all
+        weights of one sum, at the quantiles of levels ½ + λ/gap, for the λ that makes that sum.
+        """
+        below, above = -1.0, 1.0
+        for _ in range(ROUNDS):
+            middle = (below + above) / 2
+            levels = np.clip(0.5 + middle / gaps, LEAST_LEVEL, 1 - LEAST_LEVEL)
+            found = self.quantiles(levels)
+            below, above = (middle, above) if found.sum() < total else (below, middle)
+        return scaled(found, total)
 
 
-def weighed(noisy: Integers, predicted: Floats, scale: float, total: float, trust: float) -> Floats:
-    """Weights of this total: a mean of two estimates that err in different ways.
+def weighed(noisy: Integers, predicted: Floats, gaps: Floats, scale: float, total: float) -> Floats:
+    """Weights of this total: the mean of three estimates that err in different ways.
 
-    The nearest point of the simplex trusts the noisy votes alone, empirical Bayes the predicted
-    ones too; `trust` is the weight of the latter.
+    The nearest point of the simplex trusts the noisy votes alone; the other two trust the
+    predicted ones too, and either hit each element on average or move few cases far.
     """
     nearest_point = onto_simplex(noisy.astype(np.float64), total)
     if total <= 0:
         return nearest_point
-    expected = expected_votes(noisy, predicted * (total / predicted.sum()), scale)
-    expected *= total / max(expected.sum(), 1e-9)
-    mean: Floats = (1 - trust) * nearest_point + trust * expected
-    return mean
+    posterior = Posterior.of(noisy, scaled(predicted, total), scale)
+    return (nearest_point + posterior.mean(total) + posterior.likeliest(gaps, total)) / 3
+
+
+def scaled(weights: Floats, total: float) -> Floats:
+    """Weights in the same proportions, of this total."""
+    found: Floats = weights * (total / max(float(weights.sum()), 1e-9))
+    return found
 
 
 def onto_simplex(noisy: Floats, total: float) -> Floats:
