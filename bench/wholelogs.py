@@ -41,7 +41,7 @@ MEASURES = {
     "week_hour_distance": "week × hour",
     "remaining_time_error": "remaining",
 }
-SHOWN = ("ceiling", "one-wait", "amun-strict", "amun-published", "whole")
+SHOWN = ("original", "ceiling", "one-wait", "amun-strict", "amun-published", "whole")
 ATTRIBUTES = {
     "RoadTrafficFines": "amount:number,org:resource,vehicleClass",
     "BPIC2012_A": "case:AMOUNT_REQ:number,org:resource",
@@ -63,24 +63,25 @@ GROUPS = {
 }
 
 
-def times(folder: Path) -> None:
+def times(folders: list[Path]) -> None:
     """Means over the repetitions of a bench, one row for each log, mechanism and budget."""
     found: dict[tuple[str, str, float], list[dict[str, float]]] = {}
-    with sqlite3.connect(f"file:{folder / 'results.sqlite'}?mode=ro", uri=True) as store:
-        for log, label, parameters, figures in store.execute(
-            "select log, label, parameters, figures from results where outcome = 'ok'"
-        ):
-            if label in SHOWN:
-                epsilon = float(json.loads(parameters).get("epsilon") or 0)
-                found.setdefault((log, label, epsilon), []).append(json.loads(figures))
-    print("| log | | ε | " + " | ".join(MEASURES.values()) + " |")
-    print("|---|---|---|" + "---|" * len(MEASURES))
+    for folder in folders:
+        with sqlite3.connect(f"file:{folder / 'results.sqlite'}?mode=ro", uri=True) as store:
+            for log, label, parameters, figures in store.execute(
+                "select log, label, parameters, figures from results where outcome = 'ok'"
+            ):
+                if label in SHOWN:
+                    epsilon = float(json.loads(parameters).get("epsilon") or 0)
+                    found.setdefault((log, label, epsilon), []).append(json.loads(figures))
+    print("| log | | ε | " + " | ".join(MEASURES.values()) + " | runs |")
+    print("|---|---|---|" + "---|" * (len(MEASURES) + 1))
     for (log, label, epsilon), runs in sorted(found.items()):
         means = [
             np.mean([run[name] for run in runs if name in run] or [np.nan]) for name in MEASURES
         ]
         shown = " | ".join("–" if np.isnan(mean) else f"{mean:.3g}" for mean in means)
-        print(f"| {log} | {label} | {epsilon or '–'} | {shown} |")
+        print(f"| {log} | {label} | {epsilon or '–'} | {shown} | {len(runs)} |")
 
 
 def attributes(repetitions: int, names: list[str]) -> None:
@@ -230,7 +231,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     tables = ("times", "attributes", "generated", "shares", "limit", "speed")
     parser.add_argument("table", nargs="?", choices=tables, default="attributes")
-    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("folder", nargs="*", type=Path)
     parser.add_argument("--repetitions", type=int, default=1)
     parser.add_argument("--log", action="append", choices=ATTRIBUTES, default=[])
     given = parser.parse_args()
@@ -244,7 +245,7 @@ if __name__ == "__main__":
         limit()
     elif given.table == "speed":
         speed()
-    elif given.folder is None:
-        parser.error("name the folder of a finished bench")
+    elif not given.folder:
+        parser.error("name the folder of a finished bench, or several")
     else:
         times(given.folder)
