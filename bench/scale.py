@@ -236,7 +236,7 @@ class Bench:
         given = ("--engine", "duckdb", "--memory", "2GB")
         travas = self.release(log, "out.variants.parquet", *given)
         self.add("3.3 M variants duckdb travas at 2 GB", *travas, counting=True)
-        sample = (*given, "--tail-sample", "0.01")
+        sample = (*given, "--tail-sample", "0.005")
         headtail = self.release(log, "out.variants.parquet", *sample, mechanism="headtail")
         self.add("3.3 M variants duckdb headtail at 2 GB", *headtail, counting=True)
         fewer = lake(self.folder / "many-14", 14, scrambled, source=self.folder / "many-50")
