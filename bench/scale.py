@@ -54,6 +54,28 @@ used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024**2, done.stderr[-300:])
 """
 
+COUNTED = """
+import atexit, sys
+from discreet.cli import main
+from discreet.log.engines.sql import SqlEngine
+
+all_of_them, reached = [0], [0]
+sizes, fetched = SqlEngine.sizes, SqlEngine._as_variants
+
+def counted_sizes(engine):
+    found = sizes(engine)
+    all_of_them[0] = int(found.variants.sum())
+    return found
+
+def counted(engine, found):
+    reached[0] += found.height
+    return fetched(engine, found)
+
+SqlEngine.sizes, SqlEngine._as_variants = counted_sizes, counted
+atexit.register(lambda: print("\\nvariants", reached[0], all_of_them[0], file=sys.stderr))
+main()
+"""
+
 
 def plain(part: int) -> pl.DataFrame:
     """A million events of the hospital."""
@@ -118,9 +140,15 @@ class Bench:
         self.folder, self.old = folder, old
         self.found: dict[str, tuple[float, float]] = {}
 
-    def add(self, name: str, *arguments: str, of: Path | None = None) -> None:
-        """Measure a command; of another checkout if one is given."""
-        command = [sys.executable, "-m", "discreet.cli", *arguments]
+    def add(
+        self, name: str, *arguments: str, of: Path | None = None, counting: bool = False
+    ) -> None:
+        """Measure a command; of another checkout if one is given.
+
+        `counting` says of how many variants the sequence left the engine.
+        """
+        program = ("-c", COUNTED) if counting else ("-m", "discreet.cli")
+        command = [sys.executable, *program, *arguments]
         environment = dict(os.environ) if of is None else {**os.environ, "PYTHONPATH": f"{of}/src"}
         run = subprocess.run(
             [sys.executable, "-c", WATCH, *command],
@@ -134,6 +162,10 @@ class Bench:
             raise SystemExit(f"{' '.join(arguments)}: {' '.join(said)}")
         self.found[name] = float(seconds), float(peak)
         print(f"| {name} | {float(seconds):.1f} | {float(peak):.2f} |", flush=True)
+        if counting:
+            reached, total = map(int, " ".join(said).rpartition("variants")[2].split()[:2])
+            share = f"{100 * reached / total:.2f}%"
+            print(f"{name}: {reached:,} of {total:,} variants left the engine, {share}", flush=True)
 
     def ratio(self, name: str, other: str) -> None:
         """Compare two of them."""
@@ -198,10 +230,10 @@ class Bench:
         log = lake(self.folder / "many-50", 50, scrambled)
         given = ("--engine", "duckdb", "--memory", "2GB")
         travas = self.release(log, "out.variants.parquet", *given)
-        self.add("3.3 M variants duckdb travas at 2 GB", *travas)
+        self.add("3.3 M variants duckdb travas at 2 GB", *travas, counting=True)
         sample = (*given, "--tail-sample", "0.01")
         headtail = self.release(log, "out.variants.parquet", *sample, mechanism="headtail")
-        self.add("3.3 M variants duckdb headtail at 2 GB", *headtail)
+        self.add("3.3 M variants duckdb headtail at 2 GB", *headtail, counting=True)
         fewer = lake(self.folder / "many-14", 14, scrambled, source=self.folder / "many-50")
         memory = ("--engine", "memory")
         for mechanism in ("travas", "headtail"):

@@ -4,6 +4,7 @@ discreet bench ours/wholelogs --logs LOGS --repetitions 3 -o FOLDER
 python bench/wholelogs.py times FOLDER
 python bench/wholelogs.py attributes --repetitions 3 --log Sepsis --log BPIC2012_A
 python bench/wholelogs.py generated --repetitions 10
+python bench/wholelogs.py shares --repetitions 6
 python bench/wholelogs.py limit
 OPENBLAS_NUM_THREADS=1 python bench/wholelogs.py speed
 """
@@ -28,7 +29,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.utility.attributes import MEASURES as VALUES
 from discreet.utility.calendar import MEASURES as TIMES
 from discreet.utility.calendar import Timed
-from discreet.wholelogs import Whole
+from discreet.wholelogs import Whole, spending
 from discreet.wholelogs.completing import complete
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
@@ -49,6 +50,15 @@ ATTRIBUTES = {
     "BPIC2020_PrepaidTravelCost": "case:RequestedAmount:number,org:role",
     "CoSeLoG_receipt": "org:group",
     "Sepsis": "CRP:number,org:group",
+}
+
+GENERATED = (("loans", 10_000), ("permits", 6_000), ("hospital", 3_000))
+GROUPS = {
+    "start weeks": spending.TREND,
+    "hours of starts": spending.STARTS,
+    "durations": spending.DURATIONS,
+    "waits": spending.WAITS,
+    "hours of later events": spending.LATER,
 }
 
 
@@ -84,7 +94,7 @@ def generated(repetitions: int) -> None:
     """The same for invented columns of sample logs: what shares and parts were chosen on."""
     _heads()
     mechanism = Whole(attributes="case:amount:number,case:channel,case:kind,cost:number")
-    for name, cases in (("loans", 10_000), ("permits", 6_000), ("hospital", 3_000)):
+    for name, cases in GENERATED:
         _measure(name, invented(name, cases), mechanism, repetitions)
 
 
@@ -148,6 +158,36 @@ def limit() -> None:
         print(f"| {name} | " + " | ".join(f"{value:.3g}" for value in found) + " |", flush=True)
 
 
+def shares(repetitions: int) -> None:
+    """Times of sample logs on their own variants, with each group of shares halved and doubled."""
+    logs = [sample_log(name, cases=cases, seed=1) for name, cases in GENERATED]
+    raw = [Timed(log) for log in logs]
+    chosen = dict(spending.TIMES)
+    print("| share of times | | " + " | ".join(MEASURES.values()) + " |")
+    print("|---|---|" + "---|" * len(MEASURES))
+    for what, names in {"as it is": (), **GROUPS}.items():
+        for factor in (0.5, 2.0) if names else (1.0,):
+            changed = {k: v * (factor if k in names else 1) for k, v in chosen.items()}
+            whole = sum(changed.values()) / sum(chosen.values())
+            spending.TIMES.update({k: v / whole for k, v in changed.items()})
+            mechanism = Whole()
+            assert mechanism.spending is not None
+            found = []
+            for log, timed in zip(logs, raw, strict=True):
+                for _ in range(repetitions):
+                    rng = Randomness.system()
+                    drawn = complete(log, log.variants, (), None, "UTC", mechanism.spending, rng)
+                    released = Timed(drawn)
+                    found.append([TIMES[one][0](timed, released) for one in MEASURES])
+            means = np.mean(np.reshape(found, (len(logs), repetitions, -1)), axis=1)
+            scatter = np.std(np.reshape(found, (len(logs), repetitions, -1)), axis=1)
+            error = np.sqrt((scatter**2).sum(axis=0) / max(1, repetitions - 1)) / len(logs)
+            shown = zip(means.mean(axis=0), error, strict=True)
+            cells = " | ".join(f"{mean:.3g} ± {scattered:.2g}" for mean, scattered in shown)
+            print(f"| {what} | {factor:g} | {cells} |", flush=True)
+    spending.TIMES.update(chosen)
+
+
 def speed() -> None:
     """CPU of a release of parts of Traffic Fines, with and without three attributes."""
     name = "RoadTrafficFines"
@@ -174,7 +214,7 @@ def _read(name: str, mechanism: Whole) -> EventLog:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    tables = ("times", "attributes", "generated", "limit", "speed")
+    tables = ("times", "attributes", "generated", "shares", "limit", "speed")
     parser.add_argument("table", nargs="?", choices=tables, default="attributes")
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--repetitions", type=int, default=1)
@@ -184,6 +224,8 @@ if __name__ == "__main__":
         attributes(given.repetitions, given.log)
     elif given.table == "generated":
         generated(given.repetitions)
+    elif given.table == "shares":
+        shares(given.repetitions)
     elif given.table == "limit":
         limit()
     elif given.table == "speed":

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from discreet.audits import audit
+from discreet.audits.measuring import TURNS, audit_mutant
+from discreet.audits.mutants import with_leaves
+from discreet.audits.power import chance_of_missing
 from discreet.audits.reference import LaplaceCount
 from discreet.audits.sampling import Effort
 from discreet.audits.subjects import find_pair as pair
+from discreet.audits.subjects import subjects_of
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
@@ -70,3 +74,20 @@ def test_an_encoder_trained_without_noise_is_caught() -> None:
     fitted, fixed = (bugs.Autoencoder(delta=0.01, encoder=kind) for kind in ("fitted", "fixed"))
     assert audit(fitted, pairs=[bugs.OUTLIER], effort=FEW).verdict == "violated"
     assert audit(fixed, pairs=[bugs.OUTLIER], effort=FEW).verdict == "consistent"
+
+
+def test_a_tail_that_reads_every_case_for_the_price_of_a_sample_is_caught() -> None:
+    """The cost of a hundredth is ε where reading all of them costs ε + ln 100, nearly."""
+    subject = next(one for one in subjects_of("headtail") if "tail_sample" in one.parameters)
+    (lone,) = subject.pairs()
+    sound = subject.build(lone)
+    promise = sound.guarantee().holds
+    assert promise is not None
+    turn, votes = TURNS[1], "few hidden: votes"
+    caught = audit_mutant(with_leaves(sound, bugs.reading_every_case), votes, lone, promise, turn)
+    passed = audit_mutant(sound, votes, lone, promise, turn)
+    assert caught is not None
+    assert passed is not None
+    assert caught.contradicts
+    assert chance_of_missing(caught.shares, turn.runs(promise.epsilon), promise) < 1e-6
+    assert not passed.contradicts

@@ -151,18 +151,18 @@ def test_with_hardly_any_noise_the_chain_learns_what_depends_on_phase_and_past()
 def test_activities_are_found_above_a_threshold_only() -> None:
     counts = {("often", "seldom"): 1, ("often",): 3000}
     log = Variants.from_counts(counts)
-    found = found_activities(log, False, some_tables(), Randomness.seeded(2))
+    found = found_activities(log, False, 8, some_tables(), Randomness.seeded(2))
     assert set(found) == {"often"}
 
 
 def test_public_activities_that_cannot_be_told_from_noise_are_left_out() -> None:
     log = Variants.from_counts({("often", "seldom"): 1, ("often",): 3000})
     wide = projected(log, ("often", "seldom", *(f"never {i:03d}" for i in range(300))))
-    found = found_activities(wide, True, some_tables(), Randomness.seeded(2))
+    found = found_activities(wide, True, 8, some_tables(), Randomness.seeded(2))
     assert "often" in found
     assert len(found) < 20  # of 301 others about two pass, and eight are used in any case
     pure = Tables(Laplace("", 0.5), Laplace("", 0.5), 4)
-    assert "often" in found_activities(wide, True, pure, Randomness.seeded(2))
+    assert "often" in found_activities(wide, True, 8, pure, Randomness.seeded(2))
 
 
 def test_an_activity_of_one_case_passes_with_less_than_its_share_of_delta() -> None:
@@ -171,7 +171,7 @@ def test_an_activity_of_one_case_passes_with_less_than_its_share_of_delta() -> N
     allowed, runs = 0.1, 1500
     noise = Tables(Gaussian("", 0.05, allowed), Gaussian("", 0.05), 10)
     rng = Randomness.seeded(3)
-    leaks = sum(bool(found_activities(log, False, noise, rng)) for _ in range(runs))
+    leaks = sum(bool(found_activities(log, False, 8, noise, rng)) for _ in range(runs))
     assert leaks / runs < allowed + 5 * np.sqrt(allowed / runs)
 
 
@@ -212,7 +212,7 @@ def test_a_case_of_many_activities_adds_no_more_than_its_share_of_chances(
     monkeypatch.setattr(Tables, "unseen_threshold", -math.inf)
     own = tuple(f"own {i:03}" for i in range(3 * MOST_LABELS))
     cases = Variants.from_counts({own: 1, ("common",): 50})
-    named = found_activities(cases, False, some_tables(), Randomness.system())
+    named = found_activities(cases, False, 8, some_tables(), Randomness.system())
     assert set(named) == {*own[:MOST_LABELS], "common"}
 
 

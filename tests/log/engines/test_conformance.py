@@ -64,12 +64,12 @@ def test_an_engine_that_forgets_the_position_is_found(
 
 
 def test_numbers_that_forget_the_position_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.log.engines import duckdb, packing
+    from discreet.log.engines import packing, sql
 
-    def forgetful(fields: list[packing.Field]) -> str | None:
-        return packing.packed([field for field in fields if "pos" not in field.expression])
+    def forgetful(fields: list[packing.Field], room: dict[str, int]) -> str | None:
+        return packing.packed([field for field in fields if "pos" not in field.expression], room)
 
-    monkeypatch.setattr(duckdb, "packed", forgetful)
+    monkeypatch.setattr(sql, "packed", forgetful)
     with pytest.raises(ConformanceError, match="variants"):
         check_engine(in_duckdb, only="ties")
 
@@ -78,9 +78,9 @@ def test_numbers_that_forget_the_position_are_found(monkeypatch: pytest.MonkeyPa
 def test_numbers_that_do_not_fit_change_nothing(
     room: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.log.engines import packing
+    from discreet.log.engines.duckdb import DuckDBEngine
 
-    monkeypatch.setattr(packing, "ROOM", room)
+    monkeypatch.setattr(DuckDBEngine, "room", room)
     check_engine(in_duckdb, only="ties")
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from discreet.log.engines.limits import in_words
-from discreet.log.engines.packing import Field, packed
 from discreet.log.engines.plan import Plan, finer_than_microseconds
 from discreet.log.engines.scratch import Scratch
 from discreet.log.engines.sql import FILE_BITS, SqlEngine, literal, quoted
@@ -24,12 +23,6 @@ _INTEGERS = frozenset(
 )
 _TIMES = frozenset(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"))
 _ZONED = "TIMESTAMP WITH TIME ZONE"
-_SECOND = 1_000_000
-"""Microseconds."""
-
-_ROW = (1 << FILE_BITS) - 1
-"""The bits of a position that number the row."""
-
 _OWN_NAMES = frozenset(("file_row_number", "file_index", "filename"))
 
 
@@ -82,6 +75,8 @@ class DuckDBEngine(SqlEngine):
     name: ClassVar[str] = "duckdb"
     text: ClassVar[str] = "VARCHAR"
     rank_order: ClassVar[str] = "rowid"
+    divided: ClassVar[str] = "//"
+    room: ClassVar[dict[str, int]] = {"BIGINT": 63, "HUGEINT": 127}
 
     def __init__(self, plan: Plan, memory: int, threads: int | None = None) -> None:
         super().__init__(memory, plan)
@@ -196,36 +191,7 @@ class DuckDBEngine(SqlEngine):
     def _ordered(self, value: str, keys: Sequence[str]) -> str:
         return f"list({value} ORDER BY {', '.join(keys)})"
 
-    def _ranges(self) -> str:
-        found = f", bool_and(ts % {_SECOND} = 0) AS whole" if self.layout.timed else ""
-        if self.layout.placed:
-            found += f", max(pos) AS last_pos, max(pos & {_ROW}) AS last_row"
-        return found
-
-    def _sequence(self, per_label: pl.DataFrame) -> str:
-        """Sorted as one number for each event where they fit, in little more than half the time.
-
-        The numbers have the order of the keys, then of the codes; codes decide only between
-        events that no key tells apart, and those have the same code or were refused.
-        """
-        rows = per_label.to_dicts()
-        fields = []
-        for key in self.layout.order:
-            if key == "ts":
-                first, last = min(row["first"] for row in rows), max(row["last"] for row in rows)
-                unit = _SECOND if all(row["whole"] for row in rows) else 1
-                fields.append(Field(f"((ts - {first}) // {unit})", (last - first) // unit))
-            elif key == "pos":
-                file = max(row["last_pos"] for row in rows) >> FILE_BITS
-                fields.append(Field(f"(pos >> {FILE_BITS})", file))
-                fields.append(Field(f"(pos & {_ROW})", max(row["last_row"] for row in rows)))
-            else:
-                return super()._sequence(per_label)
-        code = Field("code", len(rows) - 1)
-        number = packed([*fields, code])
-        if number is None:
-            return super()._sequence(per_label)
-        mask = (1 << code.largest.bit_length()) - 1
+    def _sorted(self, number: str, mask: int) -> str:
         return f"list_transform(list_sort(list({number})), lambda x: CAST(x & {mask} AS INTEGER))"
 
     def _size(self, values: str) -> str:

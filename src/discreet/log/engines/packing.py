@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-
-ROOM = {"BIGINT": 63, "HUGEINT": 127}
-"""Bits of the types that numbers are packed into, without the sign."""
 
 
 class Field(NamedTuple):
@@ -16,15 +13,16 @@ class Field(NamedTuple):
     largest: int
 
 
-def packed(fields: Sequence[Field]) -> str | None:
+def packed(fields: Sequence[Field], room: Mapping[str, int]) -> str | None:
     """One number with the given ones side by side, the first in front; None if they do not fit.
 
+    `room` says which types of numbers there are and how many bits they have besides the sign.
     Each field has as many bits as its largest number needs, so none reaches into another: numbers
     of this kind are in the same order as their fields one after another, and equal only if all
     fields are. The last field is the number modulo two to the power of its bits.
     """
     bits = [field.largest.bit_length() for field in fields]
-    kind = next((kind for kind, room in ROOM.items() if sum(bits) <= room), None)
+    kind = next((kind for kind, size in room.items() if sum(bits) <= size), None)
     if kind is None or not fields:
         return None
     number = f"CAST({fields[0].expression} AS {kind})"

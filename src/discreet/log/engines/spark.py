@@ -42,6 +42,8 @@ _KINDS: dict[str, Any] = {
 }
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _DAY = 86_400_000_000
+_BY_SORTING = "spark.sql.execution.useObjectHashAggregateExec"
+"""Without it lists are collected from sorted rows: a third less work, and it can spill."""
 
 
 def load() -> Any:
@@ -131,6 +133,8 @@ class SparkEngine(SqlEngine):
     name: ClassVar[str] = "spark"
     text: ClassVar[str] = "STRING"
     rank_order: ClassVar[str] = "seq"
+    divided: ClassVar[str] = "div"
+    room: ClassVar[dict[str, int]] = {"BIGINT": 63}
 
     def __init__(
         self, plan: Plan, memory: int, frame: Any = None, partitions: int | None = None
@@ -140,6 +144,7 @@ class SparkEngine(SqlEngine):
             whole = session(memory) if frame is None else frame.sparkSession
             self._session = whole.newSession()
             self._session.conf.set("spark.sql.session.timeZone", "UTC")
+            self._session.conf.set(_BY_SORTING, "false")
             if partitions is not None:
                 self._session.conf.set("spark.sql.shuffle.partitions", str(partitions))
             if frame is None:
@@ -205,7 +210,10 @@ class SparkEngine(SqlEngine):
 
     def _ordered(self, value: str, keys: Sequence[str]) -> str:
         fields = ", ".join(f"{key} AS key_{i}" for i, key in enumerate(keys))
-        return f"transform(array_sort(collect_list(struct({fields}, {value} AS v))), x -> x.v)"
+        return f"transform(sort_array(collect_list(struct({fields}, {value} AS v))), x -> x.v)"
+
+    def _sorted(self, number: str, mask: int) -> str:
+        return f"transform(sort_array(collect_list({number})), x -> CAST(x & {mask} AS INT))"
 
     def _size(self, values: str) -> str:
         return f"size({values})"

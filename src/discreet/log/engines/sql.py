@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
+from discreet.log.engines.packing import Field, packed
 from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Courses, Facts, Sizes
 from discreet.log.errors import LogError, option
@@ -27,6 +28,12 @@ from discreet.log.variants import Variants
 
 FILE_BITS = 40
 """A position is the number of the file, then that of the row in this many bits."""
+
+_ROW = (1 << FILE_BITS) - 1
+"""The bits of a position that number the row."""
+
+_SECOND = 1_000_000
+"""Microseconds."""
 
 
 class SqlEngine(ABC):
@@ -60,6 +67,10 @@ class SqlEngine(ABC):
         """An aggregate: a list of the values in the order of the keys."""
 
     @abstractmethod
+    def _sorted(self, number: str, mask: int) -> str:
+        """An aggregate: the sorted numbers as a list, each cut down to the bits of the mask."""
+
+    @abstractmethod
     def _size(self, values: str) -> str:
         """The length of a list."""
 
@@ -74,6 +85,12 @@ class SqlEngine(ABC):
     @abstractmethod
     def _register(self, name: str, rows: pl.DataFrame) -> None:
         """Bring a small table from this process."""
+
+    divided: ClassVar[str]
+    """The operator that divides whole numbers."""
+
+    room: ClassVar[dict[str, int]]
+    """Types of whole numbers, the quickest first, and how many bits they have besides the sign."""
 
     rank_order: ClassVar[str]
     """What variants of one size are numbered by: anything that tells them apart and stays."""
@@ -106,8 +123,31 @@ class SqlEngine(ABC):
         self._facts = Facts(self._cases(), events, tuple(labels), period, left_out)
 
     def _sequence(self, per_label: pl.DataFrame) -> str:
-        """An aggregate: the codes of a case's events in their order."""
-        return self._ordered("code", self.layout.order)
+        """An aggregate: the codes of a case's events in their order.
+
+        Sorted as one number for each event where they fit, in little more than half the time.
+        The numbers have the order of the keys, then of the codes; codes decide only between
+        events that no key tells apart, and those have the same code or were refused.
+        """
+        rows = per_label.to_dicts()
+        fields = []
+        for key in self.layout.order:
+            if key == "ts":
+                first, last = min(row["first"] for row in rows), max(row["last"] for row in rows)
+                unit = _SECOND if all(row["whole"] for row in rows) else 1
+                since = f"((ts - {first}) {self.divided} {unit})"
+                fields.append(Field(since, (last - first) // unit))
+            elif key == "pos":
+                file = max(row["last_pos"] for row in rows) >> FILE_BITS
+                fields.append(Field(f"(pos >> {FILE_BITS})", file))
+                fields.append(Field(f"(pos & {_ROW})", max(row["last_row"] for row in rows)))
+            else:
+                return self._ordered("code", self.layout.order)
+        code = Field("code", len(rows) - 1)
+        number = packed([*fields, code], self.room)
+        if number is None:
+            return self._ordered("code", self.layout.order)
+        return self._sorted(number, (1 << code.largest.bit_length()) - 1)
 
     def _place(self, column: str) -> str:
         """Where the first event stands that has no value in a column, in words."""
@@ -162,8 +202,11 @@ class SqlEngine(ABC):
         )
 
     def _ranges(self) -> str:
-        """What else is to be known of the events of each label."""
-        return ""
+        """How large the numbers are that events are sorted by."""
+        found = f", bool_and(ts % {_SECOND} = 0) AS whole" if self.layout.timed else ""
+        if self.layout.placed:
+            found += f", max(pos) AS last_pos, max(pos & {_ROW}) AS last_row"
+        return found
 
     def _check(self, per_label: pl.DataFrame) -> None:
         """Refuse events that lack a value, lie outside the calendar, or have no order."""

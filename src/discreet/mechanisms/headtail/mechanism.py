@@ -143,7 +143,7 @@ class HeadTail(Mechanism[Variants]):
 
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
-        """With and without a public alphabet, with and without δ; and each way of the probe."""
+        """With and without a public alphabet, δ and a sample; and each way of the probe."""
         pairs = FREQUENT, ONE_MORE, FILLED_HEAD, EMPTIED_HEAD, NEW_ACTIVITY
         hidden = NO_CASE, LONE_HIDDEN, FREQUENT
         probe, counted = "coverage probe", "many hidden: number of cases"
@@ -153,6 +153,9 @@ class HeadTail(Mechanism[Variants]):
                 for answer in ((0, 800), (60, 0), (600, 800))
             ),
             AuditCase({"delta": 1e-6}, hidden[1:], False, {probe: (600, 800), counted: (-800,)}),
+            AuditCase(
+                {"delta": 1e-6, "tail_sample": 0.01}, (LONE_HIDDEN,), False, {probe: (60, 0)}
+            ),
             AuditCase({}, pairs),
             AuditCase({"alphabet": None}, pairs),
             AuditCase({"alphabet": None, "delta": 1e-6}, pairs, usual=False),

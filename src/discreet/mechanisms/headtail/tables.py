@@ -24,7 +24,8 @@ CLEAR_LABEL = 5.0
 activities has more weights, and learns each of them worse."""
 
 FEWEST_LABELS = 8
-"""Public activities that are used whatever the noise, the most frequent ones."""
+"""Public activities that are used whatever the noise where no head names any, the most frequent
+ones."""
 
 _DOWN = 1 - 2.0**-40
 
@@ -89,14 +90,14 @@ class Tables:
 
 
 def found_activities(
-    cases: Variants, public: bool, tables: Tables, rng: Randomness
+    cases: Variants, public: bool, fewest: int, tables: Tables, rng: Randomness
 ) -> dict[str, float]:
     """Activities that may be named, with the noisy number of cases that have them.
 
     Those whose noisy count passes a threshold: without a public alphabet one that hides single
-    cases, with one the count that tells them from noise. Without one only
-    activities that some case counts towards may pass at all, and a case with more than
-    MOST_LABELS activities of its own adds no further chances.
+    cases, with one the count that tells them from noise, and the `fewest` most frequent ones in
+    any case. Without one only activities that some case counts towards may pass at all, and a
+    case with more than MOST_LABELS activities of its own adds no further chances.
     """
     owner = np.repeat(np.arange(len(cases)), cases.lengths)
     given = Contributions.of(owner, cases.codes, len(cases.activities))
@@ -110,7 +111,7 @@ def found_activities(
     shown = given.noisy_counts(cases.counts, tables.bound, tables.norm, noted, rng)
     if public:
         passed = shown > CLEAR_LABEL * noise.deviation
-        passed[np.argsort(-shown, kind="stable")[:FEWEST_LABELS]] = True
+        passed[np.argsort(-shown, kind="stable")[:fewest]] = True
     else:
         passed = np.zeros(given.size, dtype=bool)
         passed[given.key] = True

@@ -27,7 +27,7 @@ from discreet.mechanisms.headtail.pruning import pruned
 from discreet.mechanisms.headtail.sampled import in_sample
 from discreet.mechanisms.headtail.spending import NO_HEAD
 from discreet.mechanisms.headtail.support import central
-from discreet.mechanisms.headtail.tables import Tables, found_activities, thinned
+from discreet.mechanisms.headtail.tables import FEWEST_LABELS, Tables, found_activities, thinned
 from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, weighed, whole
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
@@ -116,7 +116,8 @@ class Tail:
         share = min(1.0, MOST_EVENTS / (max(about.value, 1.0) * lengths.mean))
         size, cases = share * max(about.value, 1.0), thinned(cases, share, rng)
         tables = Tables.of(self.steps, self.name, lengths.mean)
-        counts = found_activities(cases, self.public, tables, rng)
+        fewest = 0 if len(head) else FEWEST_LABELS
+        counts = found_activities(cases, self.public, fewest, tables, rng)
         names = tuple(sorted({*counts, *head.trimmed().activities}))
         if not names:
             return Variants.from_counts([((UNDISCLOSED,), 1)]), about
