@@ -8,12 +8,9 @@ python bench/dpim.py --table    write docs/mechanisms/dpim-table.md (10 runs; ta
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import sys
-import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from time import perf_counter
@@ -33,6 +30,9 @@ from discreet.models.replay import replay
 from discreet.models.tree import Tree, flower
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.models.peer import frame, quiet
 
 ROOT = Path(__file__).parent.parent
 LOGS = Path(os.environ.get("DISCREET_LOGS", ROOT.parent / "shared" / "logs"))
@@ -61,33 +61,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 CONTROL = "control: noise alone"
 MEASURES = ("fitness", "precision", "simplicity", "generalisation")
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """PM4Py greets, draws progress bars and warns."""
-    with (
-        warnings.catch_warnings(),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        yield
-
-
-def frame(log: Any) -> Any:
-    """Cases of a log, or variants once each, as PM4Py wants them."""
-    import pandas as pd
-
-    names = np.array([f"{i:07d}" for i in range(len(log.offsets) - 1)])
-    table = pd.DataFrame(
-        {
-            "case:concept:name": np.repeat(names, np.diff(log.offsets)),
-            "concept:name": np.array(log.activities, dtype=object)[log.codes],
-        }
-    )
-    table["time:timestamp"] = pd.date_range("2020-01-01", periods=len(table), freq="s")
-    return table
 
 
 def opened(name: str, classifier: str = "activity") -> EventLog:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
+from types import ModuleType
 
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
@@ -49,6 +50,7 @@ def cost(run: Callable[[], object], repeats: int) -> tuple[float, float]:
 
 def theirs(path: Path, length: int, least: int) -> Callable[[], object]:
     """PM4Py's SaCoFa on its own form of the log."""
+    sys.modules["diffprivlib.models"] = ModuleType("models")  # PRIPEL's, if installed, may fail
     import pm4py
     from pm4py.algo.anonymization.trace_variant_query.variants import sacofa
 
