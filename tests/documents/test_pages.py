@@ -69,13 +69,14 @@ def _trees(page: Path) -> str:
 
 
 @pytest.mark.parametrize("mechanism", mechanism_names())
-def test_every_mechanism_is_in_the_readme_and_has_a_page_with_its_parameters(
+def test_every_mechanism_is_in_the_readme_and_has_a_page_with_parameters_and_a_drawing(
     mechanism: str,
 ) -> None:
     assert f"`{mechanism}`" in README
     pages = [path.read_text() for path in (DOCS / "mechanisms").glob("*.md")]
     own = [page for page in pages if re.search(rf"^# .*\b{mechanism}\b", page)]
     assert any(re.search(rf"^```\{{parameters\}}.*\b{mechanism}\b", page, re.M) for page in own)
+    assert all("![" in page for page in own), "a page without a drawing"
 
 
 def test_the_readme_is_at_most_two_screens() -> None:
