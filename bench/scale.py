@@ -11,7 +11,8 @@ Run `python bench/scale.py STAGE …`; `make bench-scale` runs all but `first` a
   by another checkout of this repository, if `--old DIRECTORY` names one.
 
 Logs are folders of Parquet files with a million events each, in a temporary folder or in
-`--folder`, where they are kept. Each measurement is one command in a fresh process, with all its
+`--folder`, where they are kept: then a stage can be run in parts, with `--only` and a part of the
+names of its measurements. Each measurement is one command in a fresh process, with all its
 children; peak is the largest resident size of any of them.
 """
 
@@ -136,8 +137,8 @@ def again(source: Path, parts: int, part: int) -> pl.DataFrame:
 class Bench:
     """Measurements, printed as they come."""
 
-    def __init__(self, folder: Path, old: Path | None) -> None:
-        self.folder, self.old = folder, old
+    def __init__(self, folder: Path, old: Path | None, only: str = "") -> None:
+        self.folder, self.old, self.only = folder, old, only
         self.found: dict[str, tuple[float, float]] = {}
 
     def add(
@@ -147,6 +148,8 @@ class Bench:
 
         `counting` says of how many variants the sequence left the engine.
         """
+        if self.only not in name:
+            return
         program = ("-c", COUNTED) if counting else ("-m", "discreet.cli")
         command = [sys.executable, *program, *arguments]
         environment = dict(os.environ) if of is None else {**os.environ, "PYTHONPATH": f"{of}/src"}
@@ -168,7 +171,9 @@ class Bench:
             print(f"{name}: {reached:,} of {total:,} variants left the engine, {share}", flush=True)
 
     def ratio(self, name: str, other: str) -> None:
-        """Compare two of them."""
+        """Compare two of them, if both were measured."""
+        if not {name, other} <= self.found.keys():
+            return
         (cpu, peak), (base, base_peak) = self.found[name], self.found[other]
         print(f"{name} / {other}: CPU {cpu / base:.2f}, peak {peak / base_peak:.2f}", flush=True)
 
@@ -231,7 +236,7 @@ class Bench:
         given = ("--engine", "duckdb", "--memory", "2GB")
         travas = self.release(log, "out.variants.parquet", *given)
         self.add("3.3 M variants duckdb travas at 2 GB", *travas, counting=True)
-        sample = (*given, "--tail-sample", "0.01")
+        sample = (*given, "--tail-sample", "0.005")
         headtail = self.release(log, "out.variants.parquet", *sample, mechanism="headtail")
         self.add("3.3 M variants duckdb headtail at 2 GB", *headtail, counting=True)
         fewer = lake(self.folder / "many-14", 14, scrambled, source=self.folder / "many-50")
@@ -267,11 +272,12 @@ def main() -> None:
     parser.add_argument("stages", nargs="*", metavar="STAGE", help=", ".join(STAGES))
     parser.add_argument("--folder", type=Path, help="where the logs are, and are kept")
     parser.add_argument("--old", type=Path, help="another checkout to compare writing with")
+    parser.add_argument("--only", default="", help="only measurements whose name has this in it")
     given = parser.parse_args()
     if not set(given.stages) <= set(STAGES):
         parser.error(f"stages are {', '.join(STAGES)}")
     with tempfile.TemporaryDirectory() as place:
-        bench = Bench(given.folder or Path(place), given.old)
+        bench = Bench(given.folder or Path(place), given.old, given.only)
         print("| what | CPU s | peak GB |\n|---|---|---|", flush=True)
         for stage in given.stages or STAGES[:1]:
             getattr(bench, stage)()

@@ -41,7 +41,7 @@ MEASURES = {
     "week_hour_distance": "week × hour",
     "remaining_time_error": "remaining",
 }
-SHOWN = ("ceiling", "one-wait", "amun-strict", "amun-published", "whole")
+SHOWN = ("original", "ceiling", "one-wait", "amun-strict", "amun-published", "whole")
 ATTRIBUTES = {
     "RoadTrafficFines": "amount:number,org:resource,vehicleClass",
     "BPIC2012_A": "case:AMOUNT_REQ:number,org:resource",
@@ -53,6 +53,7 @@ ATTRIBUTES = {
 }
 
 GENERATED = (("loans", 10_000), ("permits", 6_000), ("hospital", 3_000))
+FEES = (0.3, 0.2, 0.15, 0.15, 0.1, 0.06, 0.04)
 GROUPS = {
     "start weeks": spending.TREND,
     "hours of starts": spending.STARTS,
@@ -62,24 +63,25 @@ GROUPS = {
 }
 
 
-def times(folder: Path) -> None:
+def times(folders: list[Path]) -> None:
     """Means over the repetitions of a bench, one row for each log, mechanism and budget."""
     found: dict[tuple[str, str, float], list[dict[str, float]]] = {}
-    with sqlite3.connect(f"file:{folder / 'results.sqlite'}?mode=ro", uri=True) as store:
-        for log, label, parameters, figures in store.execute(
-            "select log, label, parameters, figures from results where outcome = 'ok'"
-        ):
-            if label in SHOWN:
-                epsilon = float(json.loads(parameters).get("epsilon") or 0)
-                found.setdefault((log, label, epsilon), []).append(json.loads(figures))
-    print("| log | | ε | " + " | ".join(MEASURES.values()) + " |")
-    print("|---|---|---|" + "---|" * len(MEASURES))
+    for folder in folders:
+        with sqlite3.connect(f"file:{folder / 'results.sqlite'}?mode=ro", uri=True) as store:
+            for log, label, parameters, figures in store.execute(
+                "select log, label, parameters, figures from results where outcome = 'ok'"
+            ):
+                if label in SHOWN:
+                    epsilon = float(json.loads(parameters).get("epsilon") or 0)
+                    found.setdefault((log, label, epsilon), []).append(json.loads(figures))
+    print("| log | | ε | " + " | ".join(MEASURES.values()) + " | runs |")
+    print("|---|---|---|" + "---|" * (len(MEASURES) + 1))
     for (log, label, epsilon), runs in sorted(found.items()):
         means = [
             np.mean([run[name] for run in runs if name in run] or [np.nan]) for name in MEASURES
         ]
         shown = " | ".join("–" if np.isnan(mean) else f"{mean:.3g}" for mean in means)
-        print(f"| {log} | {label} | {epsilon or '–'} | {shown} |")
+        print(f"| {log} | {label} | {epsilon or '–'} | {shown} | {len(runs)} |")
 
 
 def attributes(repetitions: int, names: list[str]) -> None:
@@ -93,9 +95,13 @@ def attributes(repetitions: int, names: list[str]) -> None:
 def generated(repetitions: int) -> None:
     """The same for invented columns of sample logs: what shares and parts were chosen on."""
     _heads()
-    mechanism = Whole(attributes="case:amount:number,case:channel,case:kind,cost:number")
-    for name, cases in GENERATED:
-        _measure(name, invented(name, cases), mechanism, repetitions)
+    for columns in (
+        "case:amount:number,case:channel,case:kind,cost:number",
+        "role,who,score:number,fee:number",
+    ):
+        mechanism = Whole(attributes=columns)
+        for name, cases in GENERATED:
+            _measure(name, invented(name, cases), mechanism, repetitions)
 
 
 def invented(name: str, cases: int, seed: int = 1) -> EventLog:
@@ -115,11 +121,20 @@ def invented(name: str, cases: int, seed: int = 1) -> EventLog:
     kinds = [*(f"kind {number}" for number in range(12)), None]
     case = np.repeat(np.arange(log.cases), np.diff(log.offsets))
     cost = np.round(np.exp(random.normal(log.codes % 5, 0.5)), 2)
+    names = np.minimum(random.geometric(0.12, (2, log.events)) - 1, 39)
+    keeps = random.random(log.events) < 0.7
+    who = np.where(keeps, names[0][log.offsets[:-1]][case], (names[1] + log.codes * 7) % 40)
+    score = np.round(np.exp(random.normal(3, 1, log.events)))
+    fee = random.choice([10, 20, 35, 50, 75, 120, 200], log.events, p=FEES) + 10 * (log.codes % 3)
     table = log.frame.with_columns(
         pl.Series("case:amount", amount[case]),
         pl.Series("case:channel", np.array(["web", "desk", "phone", "post"])[channel[case]]),
         pl.Series("case:kind", kinds).gather(kind[case]),
         pl.Series("cost", cost),
+        pl.Series("role", np.array(["clerk", "judge", "nurse", "cook", "smith"])[log.codes % 5]),
+        pl.Series("who", np.array([f"person {number}" for number in range(40)])[who]),
+        pl.Series("score", np.where(log.codes % 4 == 0, score, np.nan)).fill_nan(None),
+        pl.Series("fee", np.where(log.codes % 4 == 1, fee, np.nan)).fill_nan(None),
     )
     return EventLog.from_table(table)
 
@@ -216,7 +231,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     tables = ("times", "attributes", "generated", "shares", "limit", "speed")
     parser.add_argument("table", nargs="?", choices=tables, default="attributes")
-    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("folder", nargs="*", type=Path)
     parser.add_argument("--repetitions", type=int, default=1)
     parser.add_argument("--log", action="append", choices=ATTRIBUTES, default=[])
     given = parser.parse_args()
@@ -230,7 +245,7 @@ if __name__ == "__main__":
         limit()
     elif given.table == "speed":
         speed()
-    elif given.folder is None:
-        parser.error("name the folder of a finished bench")
+    elif not given.folder:
+        parser.error("name the folder of a finished bench, or several")
     else:
         times(given.folder)

@@ -53,7 +53,7 @@ class WholeLog(Mechanism["EventLog"]):
        - Weekday and slot of each event half a day or more after the one before, apart and
          together: likewise.
        - Working time of each event, and whether it overlaps the one before: likewise, if asked.
-       - Attributes: see `values.py`; each table likewise.
+       - Attributes: see `values.py` and `event_values.py`; each table likewise.
     3. Names of values that are not public are shown where the noisy count passes a threshold.
        Values that only the further case has pass it with probability at most δ′ altogether; given
        that none does, the answers are those of a ρ-zCDP table: δ′-approximate ρ-zCDP.

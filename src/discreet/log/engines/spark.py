@@ -18,7 +18,7 @@ from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.limits import memory_limit
 from discreet.log.engines.plan import Plan
 from discreet.log.engines.sources import Source
-from discreet.log.engines.sql import FILE_BITS, SqlEngine, literal, quoted
+from discreet.log.engines.sql import FILE_BITS, SqlEngine, quoted
 from discreet.log.errors import LogError, option
 from discreet.log.listing import files_of, same_schema
 from discreet.log.shaping import Shape
@@ -42,6 +42,8 @@ _KINDS: dict[str, Any] = {
 }
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _DAY = 86_400_000_000
+_FILE, _PLACE = "discreet_file", "discreet_row"
+_URI, _NUMBER = "discreet_uri", "discreet_number"
 _BY_SORTING = "spark.sql.execution.useObjectHashAggregateExec"
 """Without it lists are collected from sorted rows: a third less work, and it can spill."""
 
@@ -157,7 +159,8 @@ class SparkEngine(SqlEngine):
     def read(self) -> SparkEngine:
         """Read, check and count the log."""
         with self._explained():
-            self._frame.selectExpr(*self._expressions()).createOrReplaceTempView("events")
+            chosen = self._expressions()
+            self._numbered().selectExpr(*chosen).createOrReplaceTempView("events")
             self.count(drop_incomplete=self.plan.shape.drop_incomplete)
         return self
 
@@ -178,17 +181,27 @@ class SparkEngine(SqlEngine):
             parts[f"tie_{i}"] = quoted(column, "`")
         parts |= {f"more_{i}": quoted(column, "`") for i, column in enumerate(plan.further)}
         if self.layout.placed:
-            parts["pos"] = f"shiftleft({self._file_number()}, {FILE_BITS}) + _metadata.row_index"
+            parts["pos"] = f"shiftleft({_FILE}, {FILE_BITS}) + {_PLACE}"
         return [f"{expression} AS {name}" for name, expression in parts.items()]
 
-    def _file_number(self) -> str:
+    def _numbered(self) -> Any:
+        """The rows with the number of their file and their place in it, where there are files."""
+        if not self.layout.placed:
+            return self._frame
         files = [str(path.resolve()) for path in self.plan.source.parquet]
+        place = f"_metadata.row_index AS {_PLACE}"
         if len(files) == 1:
-            return "0L"
-        pairs = [(files.index(_path_of(uri)), uri) for uri in self._frame.inputFiles()]
-        uris = [f"file:{urlparse(uri).path}" for _, uri in sorted(pairs)]
-        listed = ", ".join(literal(uri) for uri in uris)
-        return f"CAST(array_position(array({listed}), _metadata.file_path) - 1 AS BIGINT)"
+            return self._frame.selectExpr("*", place, f"0L AS {_FILE}")
+        numbers = {
+            f"file:{urlparse(uri).path}": files.index(_path_of(uri))
+            for uri in self._frame.inputFiles()
+        }
+        known = pl.DataFrame({_URI: list(numbers), _NUMBER: list(numbers.values())})
+        self._register("files", known)
+        rows = self._frame.selectExpr("*", place, f"_metadata.file_path AS {_URI}")
+        found = rows.join(self._session.table("files").hint("broadcast"), _URI, "left")
+        unknown = "CAST(raise_error('a file that was not there before') AS BIGINT)"
+        return found.selectExpr("*", f"coalesce({_NUMBER}, {unknown}) AS {_FILE}")
 
     def _query(self, sql: str) -> pl.DataFrame:
         with self._explained():

@@ -45,8 +45,8 @@ MOST_SHIFT = 3.0
 """Scales of the noise by which an estimate may differ from the noisy votes: ratios are coarse, and
 must not matter where there is hardly any noise."""
 
-ROUNDS = 40
-"""Rounds in which the distribution of the ratios is fitted, and in which a level is found."""
+ROUNDS, HALVINGS = 40, 20
+"""Rounds in which the distribution of the ratios is fitted, and halvings in which λ is found."""
 
 LEAST_LEVEL = 0.001
 """Quantiles below this, and above 1 less it, are not told apart."""
@@ -116,7 +116,7 @@ class Posterior:
         weights of one sum, at the quantiles of levels ½ + λ/gap, for the λ that makes that sum.
         """
         below, above = -1.0, 1.0
-        for _ in range(ROUNDS):
+        for _ in range(HALVINGS):
             middle = (below + above) / 2
             levels = np.clip(0.5 + middle / gaps, LEAST_LEVEL, 1 - LEAST_LEVEL)
             found = self.quantiles(levels)
