@@ -31,10 +31,10 @@ class Parameters(SphinxDirective):
         for name in self.arguments[0].split():
             found = mechanism_class(name).parameters() | found
         rows = [
-            [f"`{p.option}`", _default(p.default), _cell(p.range), _cell(p.help)]
+            [f"`{p.option}`", _cell(p.help), _default(p.default), _cell(p.range)]
             for p in found.values()
         ]
-        return _parsed(self, _table(["option", "default", "allowed", "meaning"], rows))
+        return _parsed(self, _table(["option", "meaning", "default", "allowed"], rows))
 
 
 class Commands(SphinxDirective):
@@ -107,8 +107,11 @@ def _cell(text: str) -> str:
 
 
 def _parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
-    """The nodes of some Markdown."""
-    return directive.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+    """The nodes of some Markdown; its tables have a class of their own."""
+    found = directive.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+    for table in (table for node in found for table in node.findall(nodes.table)):
+        table["classes"].append("declared")
+    return found
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
