@@ -9,9 +9,9 @@ from discreet.log.events import EventLog
 from discreet.privacy.randomness import Randomness
 from discreet.utility.attributes import MEASURES
 from discreet.wholelogs import Whole
-from discreet.wholelogs.event_values import _sparse
+from discreet.wholelogs.event_values import clear_values_alone
 from discreet.wholelogs.fitting import Row
-from discreet.wholelogs.presence import _given, rows_of_frequent
+from discreet.wholelogs.presence import rows_of_frequent, share_given
 from discreet.wholelogs.sampling import choose_by_row
 from discreet.wholelogs.tables import Learnt
 from tests.wholelogs.logs import log_of, office
@@ -43,7 +43,7 @@ def test_presence_is_none_or_all_where_that_explains_the_counts() -> None:
         ]
     )
     shares = np.maximum(seen, 0) / np.maximum(seen, 0).sum(axis=1, keepdims=True)
-    assert _given(seen, shares).tolist() == [0.0, 1.0, 0.5, 1.0]
+    assert share_given(seen, shares).tolist() == [0.0, 1.0, 0.5, 1.0]
 
 
 def test_rare_activities_share_a_row() -> None:
@@ -57,7 +57,7 @@ def test_a_row_of_few_values_has_none_of_the_others() -> None:
     rows = [Row(0, 4, float(noisy.sum()), [(first, noisy, 20.0)]) for noisy in (few, many)]
     fitted = np.maximum([few, many], 1.0)
     shares = fitted / fitted.sum(axis=1, keepdims=True)
-    found = _sparse(Learnt(shares, rows))
+    found = clear_values_alone(Learnt(shares, rows))
     assert found[0].tolist() == [1, 0, 0, 0]
     assert found[1].tolist() == shares[1].tolist()
 

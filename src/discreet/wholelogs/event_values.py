@@ -55,7 +55,7 @@ def draw_events(
         hits, by_row, np.zeros(len(by_row), dtype=np.int64), Grid.plain(cells.size - 1),
         VALUE_MANNER, bound, (step,), rng, known=cells.known(),
     )  # fmt: skip
-    shares = _sparse(learnt)
+    shares = clear_values_alone(learnt)
     same = _of_rows(presence.same, expected, row_of)
     repeats = beyond_chance(same, shares, released, row_of)
     held = np.flatnonzero(even_fractions(codes, rng) < presence.given[codes])
@@ -74,7 +74,7 @@ def _of_rows(share: Floats, weight: Floats, row_of: Integers) -> Floats:
     return np.asarray(both[0] / np.maximum(both[1], 1e-300))
 
 
-def _sparse(learnt: Learnt) -> Floats:
+def clear_values_alone(learnt: Learnt) -> Floats:
     """Shares in each row; where a row has few values only, none of the others.
 
     Many values go with some activities alone. A row has only the values that stand out of the

@@ -76,11 +76,11 @@ class Presence:
         noisy = np.stack([row.rounds[-1][1] for row in learnt.rows])
         events = learnt.shares * learnt.totals[:, None]
         return cls(
-            _given(noisy / deviation, learnt.shares)[row_of], _same(events, deviation)[row_of]
+            share_given(noisy / deviation, learnt.shares)[row_of], _same(events, deviation)[row_of]
         )
 
 
-def _given(seen: Floats, shares: Floats) -> Floats:
+def share_given(seen: Floats, shares: Floats) -> Floats:
     """Each row's share of events with a value; none or all where that explains the counts."""
     missing = np.maximum(seen[:, MISSING], 0)
     some = np.sqrt((np.maximum(seen[:, FIRST:], 0) ** 2).sum(axis=1))
