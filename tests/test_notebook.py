@@ -37,6 +37,7 @@ def test_a_release_shows_what_was_released_and_its_promise(log: discreet.EventLo
     assert "NOT PRIVATE" not in repr(made)
     shown = made._repr_html_()
     assert "proved" in shown
+    assert "<summary>Every step" in shown
     assert "<script" not in shown
     seeded = discreet.release(log, "travas", insecure_seed=1, no_ledger=True)
     assert "NOT PRIVATE" in repr(seeded)

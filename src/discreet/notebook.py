@@ -26,6 +26,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def folded(summary: str, *content: str) -> str:
+    """Pieces of HTML that a click on their summary unfolds."""
+    return f"<details><summary>{escape(summary)}</summary>{''.join(content)}</details>"
+
+
 def of(thing: Any) -> str:
     """How something shows itself, or else its plain text."""
     shown = getattr(thing, "_repr_html_", None)

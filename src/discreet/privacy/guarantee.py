@@ -240,7 +240,8 @@ class Guarantee:
     def _repr_html_(self) -> str:
         words = "".join(notebook.paragraph(line) for line in self.explain().splitlines())
         rows = [["· " * depth + p.name, p.cost, p.rule] for depth, p in self.steps()]
-        steps = notebook.table(("step", "cost", "by"), rows) if rows else ""
+        listed = notebook.table(("step", "cost", "by"), rows)
+        steps = notebook.folded("Every step and what it costs", listed) if rows else ""
         return notebook.box(repr(self), words, steps)
 
     def steps(self) -> Iterator[tuple[int, Part]]:
