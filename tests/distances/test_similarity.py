@@ -20,13 +20,13 @@ def brute_force(left: Variants, right: Variants) -> float:
 
 
 @given(small_logs, small_logs)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_agrees_with_a_linear_program(left: Variants, right: Variants) -> None:
     assert relative_log_similarity(left, right) == pytest.approx(brute_force(left, right), abs=1e-7)
 
 
 @given(small_logs, small_logs)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_blocks_are_a_lower_bound_and_say_so(left: Variants, right: Variants) -> None:
     exact = relative_log_similarity(left, right)
     cut = log_similarity(left, right, limit=4)
@@ -82,7 +82,7 @@ def test_very_many_cases() -> None:
 
 
 @given(small_logs, small_logs, small_logs.map(lambda log: next(iter(log))[0]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_one_case_more_puts_at_most_two_in_place(
     log: Variants, released: Variants, added: tuple[str, ...]
 ) -> None:

@@ -38,7 +38,7 @@ def test_exactly_as_many_releases_as_the_cap_admits(
 ) -> None:
     cap = Budget(1) if filter == "basic" else Budget(1, 1e-6)
     ledger.set_budget("s", cap, filter=filter)  # type: ignore[arg-type]
-    processes, attempts = (32, 96) if filter == "basic" else (8, 64)
+    processes, attempts = (16, 48) if filter == "basic" else (8, 64)
     run_race(url, tmp_path / "out", processes=processes, attempts=attempts)
     released = {path.name for path in (tmp_path / "out").iterdir()}
     account = ledger.account("s")

@@ -123,7 +123,7 @@ class TestSensitivity:
     """The proofs rest on these bounds; each is checked on arbitrary cases."""
 
     @given(sequences, sequences, st.integers(1, 6))
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=120, deadline=None)
     def test_a_swap_moves_the_bounded_pairs_by_no_more_than_stated(
         self, old: tuple[str, ...], new: tuple[str, ...], max_pairs: int
     ) -> None:
@@ -136,7 +136,7 @@ class TestSensitivity:
         assert before.bounded_pair_counts(max_pairs, 1).sum() <= max_pairs * GRID
 
     @given(sequences, sequences)
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=80, deadline=None)
     def test_a_swap_moves_counts_starts_and_ends_as_stated(
         self, old: tuple[str, ...], new: tuple[str, ...]
     ) -> None:
@@ -149,7 +149,7 @@ class TestSensitivity:
                 assert abs(x - y).sum() <= 2
 
     @given(sequences, st.floats(0, 1))
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=50, deadline=None)
     def test_a_case_adds_between_nothing_and_one_to_the_scores(
         self, sequence_: tuple[str, ...], weight: float
     ) -> None:

@@ -58,7 +58,7 @@ def test_an_empty_log_is_silent() -> None:
 
 
 @given(st.lists(st.integers(0, 2), max_size=7))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_case_is_divided_so_that_most_events_stay(places: list[int]) -> None:
     def kept(ends: list[int]) -> int:
         begins = [0, *ends[:-1]]

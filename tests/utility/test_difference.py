@@ -28,7 +28,7 @@ def brute_force(left: Variants, right: Variants, buffer: Buffer) -> float:
 
 
 @given(small_logs, small_logs, st.sampled_from(["length", "longest"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_agrees_with_a_linear_program(left: Variants, right: Variants, buffer: Buffer) -> None:
     found = absolute_log_difference(left, right, buffer=buffer)
     assert found.exact
