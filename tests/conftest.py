@@ -22,6 +22,7 @@ ROOT = Path(__file__).parent.parent
 # worker of pytest per core that is most of the work. To be set before any of them is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 # The same examples every time, however slow the machine: a failure is never chance.
 # `pytest --hypothesis-profile=default` looks for new ones.
