@@ -165,7 +165,7 @@ def as_csv(rows: list[Row], mark: str) -> Callable[[Path], None]:
     return lambda path: save(path, text.getvalue())
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.data())
 def test_csv(data: st.DataObject) -> None:
     few, more, options = data.draw(neighbours())
@@ -176,7 +176,7 @@ def test_csv(data: st.DataObject) -> None:
     hold(*results)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_parquet(data: st.DataObject) -> None:
     few, more, options = data.draw(neighbours())
@@ -232,7 +232,7 @@ def as_trace(draw: Draw, case: Case, *, odd: bool) -> str:
     return f"<trace>{inside}</trace>\n"
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.data())
 def test_xes(data: st.DataObject) -> None:
     few, more, options = data.draw(neighbours())

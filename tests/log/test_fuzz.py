@@ -96,7 +96,7 @@ def fuzz(name: str, data: bytes, examples: int, *, packed: bool = False) -> None
 
 
 def test_xes() -> None:
-    fuzz("log.xes", XES, 200)
+    fuzz("log.xes", XES, 120)
 
 
 def test_xes_packed() -> None:
@@ -104,7 +104,7 @@ def test_xes_packed() -> None:
 
 
 def test_csv() -> None:
-    fuzz("log.csv", CSV, 200)
+    fuzz("log.csv", CSV, 120)
 
 
 @pytest.mark.parametrize("name", ["log.xes.gz", "log.csv.gz"])

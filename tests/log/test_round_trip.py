@@ -71,7 +71,7 @@ def content(log: EventLog) -> pl.DataFrame:
 def test_round_trip(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.log.tables._probe", lambda *_: None)  # these files are sound
 
-    @settings(max_examples=40, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=20, deadline=None, derandomize=True, database=None)
     @given(logs())
     def check(log: EventLog) -> None:
         with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ def of(cases: list[tuple[str, ...]]) -> tuple[Variants, np.ndarray]:
     return Variants.of_cases(labels, codes, offsets)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
 @given(sequences)
 def test_counting_agrees_with_a_counter(cases: list[tuple[str, ...]]) -> None:
     variants, which = of(cases)

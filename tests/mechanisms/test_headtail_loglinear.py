@@ -58,7 +58,7 @@ def stepped(counts: dict[tuple[str, ...], int], weights: Integers, earlier: int 
 
 
 @given(logs, st.lists(st.sampled_from(LETTERS), min_size=1, max_size=60), st.integers(0, 99))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_one_case_changes_a_step_by_the_clip_at_most(
     counts: dict[tuple[str, ...], int], case: list[str], seed: int
 ) -> None:

@@ -69,7 +69,7 @@ def test_without_rare_keeps_what_is_frequent() -> None:
 
 
 @given(trees())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_mining_ends_and_names_every_activity(tree: Tree) -> None:
     log = play_out(tree, cases=60, seed=5, max_length=30)
     found = Miner(most=0.0).mine(Follows.of_variants(log))

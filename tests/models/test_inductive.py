@@ -30,7 +30,7 @@ def test_one_more_surgery_becomes_a_loop() -> None:
 
 
 @given(trees())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_case_of_a_played_log_fits_what_is_mined_from_it(tree: Tree) -> None:
     log = play_out(tree, cases=50, seed=3, max_length=30)
     result = replay(inductive_miner(log), log)
@@ -58,7 +58,7 @@ def test_an_empty_log_is_silent() -> None:
 
 
 @given(st.lists(st.integers(0, 2), max_size=7))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_case_is_divided_so_that_most_events_stay(places: list[int]) -> None:
     def kept(ends: list[int]) -> int:
         begins = [0, *ends[:-1]]

@@ -87,7 +87,7 @@ def test_choices_count_what_the_tree_allows_along_the_way() -> None:
 
 
 @given(trees())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_values_lie_between_zero_and_one(tree: Tree) -> None:
     mixed = log("", "a", "ab", "fedcba", "aabbccddeeff", "xyz", "abcabcabc")
     result = replay(tree, mixed)
@@ -97,7 +97,7 @@ def test_values_lie_between_zero_and_one(tree: Tree) -> None:
 
 
 @given(trees())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_variant_is_replayed_alike_whatever_else_is_in_the_log(tree: Tree) -> None:
     """The score of a case must not depend on other cases: the sensitivity rests on it."""
     others = play_out(tree, cases=8, seed=2, max_length=20).to_dict()
@@ -133,7 +133,7 @@ def test_real_logs_agree_with_pm4py(small_real_log: tuple[RealLog, Path]) -> Non
 
 
 @given(trees("abcdefgh"))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_nets_are_as_large_as_pm4py_s(tree: Tree) -> None:
     """Up to one silent step at either end."""
     with quiet():

@@ -63,7 +63,7 @@ def test_folding_keeps_the_language_in_fewer_nodes(tree: Tree, folded: Tree) -> 
 
 
 @given(trees())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_folded_tree_replays_what_the_tree_plays(tree: Tree) -> None:
     log = play_out(tree.folded(), cases=20, seed=1, max_length=30)
     assert replay(tree, log).fitness >= 0.95

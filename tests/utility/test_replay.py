@@ -93,7 +93,7 @@ def reachable(net: Net, marked: frozenset[int]) -> set[str]:
 
 
 @given(small_logs)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_enabled_activities_are_all_that_silent_steps_reach(log: Variants) -> None:
     net = discover(log).net
     result = replay(net, log)

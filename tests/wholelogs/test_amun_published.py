@@ -54,7 +54,7 @@ def variant_set(log: EventLog) -> set[tuple[str, ...]]:
 
 
 @given(CASES, st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_transition_gets_the_cases_it_needs(words: list[str], seed: int) -> None:
     log = log_of(words)
     dafsa = Dafsa.of(log.variants)

@@ -22,7 +22,7 @@ from tests.wholelogs.logs import log_of, office
     columns=st.integers(1, 6),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_drawing_keeps_the_shares_of_each_row(many: list[int], columns: int, seed: int) -> None:
     weights = np.random.default_rng(seed).random((len(many), columns)) + 1e-9
     rows = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(many)), many))

@@ -26,7 +26,7 @@ def test_rows_are_drawn_by_their_weights() -> None:
     st.lists(st.tuples(st.floats(-50, 1000), st.floats(0.01, 10)), min_size=1, max_size=20),
     st.floats(1, 5000),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_nearest_shares_are_shares(cells: list[tuple[float, float]], total: float) -> None:
     counts, precision = (np.array(column) for column in zip(*cells, strict=True))
     shares = nearest(counts, precision, total, 0.02)

@@ -175,7 +175,7 @@ def test_one_case_more_costs_what_is_stated(
     bound=st.integers(1, 50),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_case_adds_no_more_than_its_bound(many: list[int], bound: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     case = np.repeat(np.arange(len(many)), many)
@@ -199,7 +199,7 @@ def test_threshold_of_names_keeps_lone_values_back(votes: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_votes_are_few_and_distinct(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 30, 12)
