@@ -205,7 +205,7 @@ def test_works_on_the_variants_of(variants: str, options: tuple[str, ...]) -> No
     if variants in ("sequence", "ddpm", "travag"):
         pytest.importorskip("torch")
     labels = ("register", "check", "decide", "letter")
-    log = released(office(150), 8.0, variants=variants, alphabet=labels, options=options)
+    log = released(office(150), 60.0, variants=variants, alphabet=labels, options=options)
     assert log.cases
     assert in_order(log)
 
