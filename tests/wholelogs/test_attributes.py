@@ -70,7 +70,7 @@ def test_public_values_need_no_selection() -> None:
     attribute = read_attributes(("org:resource=ann|bob|eve|zoe",))[0]
     assert attribute == Attribute("org:resource", "text", ("ann", "bob", "eve", "zoe"))
     assert not any("names" in name for name in attribute.steps)
-    log = released(office(300), ("org:resource=ann|bob|eve|zoe",), 5.0)
+    log = released(office(300), ("org:resource=ann|bob|eve|zoe",), 20.0)
     assert {"ann", "bob", "eve"} <= set(log.table["org:resource"].drop_nulls().unique())
 
 
