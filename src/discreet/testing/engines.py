@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from discreet.log.cases import Cases, amounts
 from discreet.log.engines.counting import InEngine
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Courses, Engine
@@ -194,6 +195,26 @@ def by_rank(trial: Trial) -> None:
     demand(stay.take(few) == whole.take(few), "ranks change from one question to the next")
 
 
+def sums(trial: Trial) -> None:
+    """Sums over cases are those of memory, also of the cases that are kept of individuals."""
+    found, expected = trial.counted(trial.tied), reference(trial.tied)
+    for name, one, other in (
+        ("all cases", found, expected),
+        ("one case each", found.bounded(1, KEY), expected.bounded(1, KEY)),
+    ):
+        mine, yours = (engine.sums(()).total(_moments) for engine in (one, other))
+        demand(mine.equals(yours), f"{name}: other sums than memory")
+
+
+def _moments(cases: Cases) -> pl.DataFrame:
+    """How many events stand at each place of a case, by activity and hour since its start."""
+    begin = np.repeat(cases.offsets[:-1], np.diff(cases.offsets))
+    hour = (cases.times - cases.times[begin]) // 3_600_000_000
+    place = np.arange(len(begin)) - begin
+    key, many = np.unique((hour * 1000 + place) * 1000 + cases.codes, return_counts=True)
+    return amounts(key, many)
+
+
 def refusals(trial: Trial) -> None:
     """What lacks a value, or has several individuals in a case, is refused on reading."""
     table = trial.tied
@@ -242,6 +263,7 @@ _CHECKS: tuple[Callable[[Trial], None], ...] = (
     one_case_less,
     individuals,
     by_rank,
+    sums,
     refusals,
     incomplete_cases,
     given_logs,

@@ -13,7 +13,6 @@ from discreet.log.variants import spans
 from discreet.privacy.randomness import Randomness
 from discreet.wholelogs.choosing import Course, Plan, choose_courses
 from discreet.wholelogs.clock import LAST, Clock, within
-from discreet.wholelogs.courses import Released
 from discreet.wholelogs.grids import (
     FIRST_DAY,
     SINGLE_DAYS,
@@ -24,6 +23,7 @@ from discreet.wholelogs.grids import (
 )
 from discreet.wholelogs.learning import Times
 from discreet.wholelogs.profiles import MOMENTS, Profile
+from discreet.wholelogs.released import Released
 from discreet.wholelogs.sampling import fractions
 
 ALTERNATIVES = 8
@@ -70,7 +70,7 @@ def _plan(times: Times, released: Released, codes: Integers, offsets: Integers) 
     second = np.ones(len(codes), dtype=np.bool_)
     second[offsets[:-1]] = False
     later = np.flatnonzero(second)
-    rows[later] = times.row_of_relation[released.relation(codes[later - 1], codes[later])]
+    rows[later] = times.row_of_relation[released.relations.number(codes[later - 1], codes[later])]
     return Plan(offsets, rows, times.profile_of_activity[codes])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from discreet.log.engines.batches import AT_ONCE, Reader, Stored
 from discreet.log.engines.limits import in_words
 from discreet.log.engines.plan import Plan, finer_than_microseconds
 from discreet.log.engines.scratch import Scratch
@@ -205,6 +206,14 @@ class DuckDBEngine(SqlEngine):
             f"SELECT unnest(list_prepend({mark}, seq)) AS source, "
             f"unnest(list_append(seq, {mark})) AS target, cases FROM {self.variants_table}"
         )
+
+    def _summing(self, reader: Reader, events: str, keys: Sequence[str]) -> Stored:
+        path = self._scratch.path / f"cases-{next(self._copies)}.arrow"
+        chosen, order = ", ".join(("case_id", *reader.fields)), ", ".join(("case_id", *keys))
+        with self._explained():
+            rows = self._connection.sql(f"SELECT {chosen} FROM ({events}) ORDER BY {order}")
+            frames = (pl.DataFrame(batch) for batch in rows.to_arrow_reader(AT_ONCE))
+            return Stored.write(path, frames, reader, self.memory // 2)
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self.memory, self._scratch)
