@@ -37,6 +37,7 @@ autodoc_default_options = {"members": True}
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 copybutton_copy_empty_lines = False
+copybutton_line_continuation_character = "\\"
 
 html_theme = "furo"
 html_title = f"discreet {release}"
