@@ -157,9 +157,10 @@ def one_case_less(trial: Trial) -> None:
 
 
 def individuals(trial: Trial) -> None:
-    """Cases of individuals are counted, and bounded by a key, as in memory."""
+    """Cases of individuals are counted, bounded by a key, and summed over, as in memory."""
     table = trial.tied
     found, expected = trial.counted(table), reference(table)
+    _same_sums(found, expected, "all cases")
     owned = found.cases_of_individuals()
     demand(np.array_equal(owned, expected.cases_of_individuals()), "other numbers of cases")
     for bound in (1, 2):
@@ -168,6 +169,7 @@ def individuals(trial: Trial) -> None:
         demand(kept.courses().names == wanted.courses().names, f"{bound} cases each: others")
         demand(kept.facts()[:2] == wanted.facts()[:2], f"{bound} cases each: other numbers")
         demand(int(kept.cases_of_individuals().max()) <= bound, f"more than {bound} cases kept")
+    _same_sums(kept, wanted, f"{bound} cases each")
     other = found.bounded(1, KEY[::-1]).courses().names
     demand(other != found.bounded(1, KEY).courses().names, "the key does not matter")
     busy = expected.courses()
@@ -195,15 +197,9 @@ def by_rank(trial: Trial) -> None:
     demand(stay.take(few) == whole.take(few), "ranks change from one question to the next")
 
 
-def sums(trial: Trial) -> None:
-    """Sums over cases are those of memory, also of the cases that are kept of individuals."""
-    found, expected = trial.counted(trial.tied), reference(trial.tied)
-    for name, one, other in (
-        ("all cases", found, expected),
-        ("one case each", found.bounded(1, KEY), expected.bounded(1, KEY)),
-    ):
-        mine, yours = (engine.sums(()).total(_moments) for engine in (one, other))
-        demand(mine.equals(yours), f"{name}: other sums than memory")
+def _same_sums(found: Engine, expected: Engine, where: str) -> None:
+    mine, yours = (engine.sums(()).total(_moments) for engine in (found, expected))
+    demand(mine.equals(yours), f"{where}: other sums over cases than memory")
 
 
 def _moments(cases: Cases) -> pl.DataFrame:
@@ -263,7 +259,6 @@ _CHECKS: tuple[Callable[[Trial], None], ...] = (
     one_case_less,
     individuals,
     by_rank,
-    sums,
     refusals,
     incomplete_cases,
     given_logs,

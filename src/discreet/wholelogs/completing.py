@@ -38,6 +38,7 @@ def complete(
     chosen = np.repeat(np.arange(len(variants)), variants.counts)[order]
     positions, offsets = spans(variants.offsets, chosen)
     codes = variants.codes[positions].astype(np.int64)
+    del positions
     times = np.zeros(0, dtype=np.int64)
     columns: dict[str, pl.Series] = {}
     clock = Clock(zone)
@@ -50,7 +51,7 @@ def complete(
             work = Work.learn(source, begun, released, spending, rng)
             began = work.draw(codes, offsets, times, learnt, clock, rng)
             columns[begun] = pl.Series(began).cast(pl.Datetime("us", "UTC"))
-    candidates = traits(codes, offsets, times) if attributes else []
+    candidates = traits(codes, offsets, times) if any(a.of_case for a in attributes) else []
     for attribute in attributes:
         columns[attribute.column] = draw_attribute(
             source, released, attribute, codes, offsets, candidates, spending, rng

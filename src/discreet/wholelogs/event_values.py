@@ -21,7 +21,7 @@ from discreet.wholelogs.presence import (
     rows_of_frequent,
 )
 from discreet.wholelogs.released import Released
-from discreet.wholelogs.sampling import even_fractions
+from discreet.wholelogs.sampling import even_fractions, in_parts
 from discreet.wholelogs.tables import Hits, Learnt, learn
 
 
@@ -63,14 +63,19 @@ def draw_events(
     shares = clear_values_alone(learnt)
     same = _of_rows(presence.same, expected, row_of)
     repeats = beyond_chance(same, shares, released, row_of)
-    given = np.flatnonzero(even_fractions(codes, rng) < presence.given[codes])
-    case = np.searchsorted(offsets, given, side="right") - 1
-    chain, kept_from = draw_chains(shares, row_of[codes[given]], case, repeats, rng)
-    cell = np.full(len(codes), cells.size - 1)
-    cell[given] = chain
-    origin = np.arange(len(codes))
-    origin[given] = given[kept_from]
-    return cells.shown(cell, rng).gather(origin)
+
+    def drawn(codes: Integers, offsets: Integers) -> pl.Series:
+        given = np.flatnonzero(even_fractions(codes, rng) < presence.given[codes])
+        case = np.searchsorted(offsets, given, side="right") - 1
+        chain, kept_from = draw_chains(shares, row_of[codes[given]], case, repeats, rng)
+        cell = np.full(len(codes), cells.size - 1)
+        cell[given] = chain
+        origin = np.arange(len(codes))
+        origin[given] = given[kept_from]
+        return cells.shown(cell, rng).gather(origin)
+
+    found = [drawn(codes[start:end], part) for start, end, part in in_parts(offsets)]
+    return pl.concat(found) if found else drawn(codes, offsets)
 
 
 def _of_rows(share: Floats, weight: Floats, row_of: Integers) -> Floats:

@@ -74,6 +74,15 @@ def test_what_reads_no_events_releases_the_same(name: str, path: Path) -> None:
     assert chosen.advice(counted(path, limit=True)) == chosen.advice(memory)
 
 
+def test_batches_change_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = built("whole")
+    expected = chosen.release(counted(path), insecure_seed=4).log().to_polars()
+    monkeypatch.setattr("discreet.log.engines.duckdb.AT_ONCE", 500)
+    monkeypatch.setattr("discreet.log.engines.batches.KEPT_BYTES", 10**9)
+    found = chosen.release(counted(path), insecure_seed=4).log().to_polars()
+    assert found.equals(expected)
+
+
 def test_most_of_our_mechanisms_read_no_events() -> None:
     expected = {"auto", "choice", "df-laplace", "dpim", "headtail", "laplace", "sacofa", "sapa"}
     assert set(IN_ENGINE) == expected | {"travas", "utravas", "amun", "whole"}
@@ -181,5 +190,13 @@ def test_attributes_come_from_the_engine(path: Path, tmp_path: Path) -> None:
     small.engine.memory = small.events * 120  # type: ignore[attr-defined]
     with pytest.raises(LogError, match="too large"):
         chosen.check(small)
+    begun = mechanism("whole", epsilon=3.0, variants="travas", begun="begun")
+    early = pl.col("time:timestamp") - pl.duration(minutes=20)
+    pl.read_parquet(path).with_columns(early.alias("begun")).write_parquet(tmp_path / "b.parquet")
+    both = [
+        begun.release(read_log(tmp_path / "b.parquet", engine=engine), insecure_seed=2).log()
+        for engine in ("duckdb", "memory")
+    ]
+    assert both[0].to_polars().equals(both[1].to_polars())
     narrow = read_log(path, engine="duckdb", individual=PERSON, further=False)
     assert "org:resource" not in narrow.frame.columns

@@ -225,6 +225,8 @@ def _stored(kind: pl.DataType) -> str:
         return "HUGEINT" if kind in (pl.UInt64, pl.Int128) else "BIGINT"
     if kind.is_float():
         return "DOUBLE"
+    if isinstance(kind, pl.Datetime):
+        return _ZONED if kind.time_zone else "TIMESTAMP"
     return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(kind), "VARCHAR")
 
 

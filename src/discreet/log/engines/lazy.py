@@ -32,7 +32,7 @@ EVENT_BYTES = 550
 """What an event takes in this process, with what mechanisms compute of it: amun and whole logs
 were measured at one and two million events."""
 
-NEW_EVENT_BYTES = 200
+NEW_EVENT_BYTES = 150
 """What an event of a release with times takes in this process while it is drawn and written."""
 
 VALUE_BYTES = 30
