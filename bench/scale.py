@@ -7,6 +7,8 @@ Run `python bench/scale.py STAGE …`; `make bench-scale` runs all but `first` a
 - `large`: 50 million in DuckDB, with 4 GB and with 1 GB, and in Spark;
 - `huge`: 200 million in DuckDB with 4 GB;
 - `many`: 50 million events with 3.3 million distinct variants, with 2 GB; a million in memory;
+- `whole`: logs with times and an attribute, of 1 and 5 million events in memory and in DuckDB and
+  of 1 million in Spark;
 - `write`: a TraVaS release of 20 million events as a log and as a table of variants, and the same
   by another checkout of this repository, if `--old DIRECTORY` names one.
 
@@ -245,6 +247,17 @@ class Bench:
             million = self.release(fewer, "out.variants.parquet", *memory, mechanism=mechanism)
             self.add(f"1 M variants memory {mechanism}", *million)
 
+    def whole(self) -> None:
+        """Times and an attribute, from sums over cases."""
+        for millions in (1, 5):
+            log = lake(self.folder / f"log-{millions}", millions)
+            for engine in ("memory", "duckdb", "spark")[: 3 if millions == 1 else 2]:
+                given = ("--times", "--attributes", "org:resource", "--engine", engine)
+                name = f"{millions} M {engine} whole log"
+                self.add(name, *self.release(log, "out.parquet", *given, "--memory", "2GB"))
+        self.ratio("5 M duckdb whole log", "5 M memory whole log")
+        self.ratio("5 M duckdb whole log", "1 M duckdb whole log")
+
     def write(self) -> None:
         """What writing a release takes."""
         log = lake(self.folder / "log-20", 20, source=self.folder / "log-50")
@@ -263,7 +276,7 @@ class Bench:
             self.ratio("20 M memory travas as table", f"20 M before, travas as {kind}")
 
 
-STAGES = ("first", "small", "large", "huge", "many", "write")
+STAGES = ("first", "small", "large", "huge", "many", "whole", "write")
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ from discreet.log.events import EventLog
 from discreet.log.instants import microseconds
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
+from discreet.log.summing import sums_over
 from discreet.privacy.randomness import Randomness
 from discreet.utility.attributes import MEASURES as VALUES
 from discreet.utility.calendar import MEASURES as TIMES
@@ -167,7 +168,7 @@ def limit() -> None:
     for name in ATTRIBUTES:
         log = read_log(LOGS / f"{name}.xes.gz")
         rng = Randomness.system()
-        drawn = complete(log, log.variants, (), None, whole.zone, whole.spending, rng)
+        drawn = complete(sums_over(log), log.variants, (), None, whole.zone, whole.spending, rng)
         raw, released = Timed(log), Timed(drawn)
         found = [TIMES[measure][0](raw, released) for measure in MEASURES]
         print(f"| {name} | " + " | ".join(f"{value:.3g}" for value in found) + " |", flush=True)
@@ -191,7 +192,9 @@ def shares(repetitions: int) -> None:
             for log, timed in zip(logs, raw, strict=True):
                 for _ in range(repetitions):
                     rng = Randomness.system()
-                    drawn = complete(log, log.variants, (), None, "UTC", mechanism.spending, rng)
+                    drawn = complete(
+                        sums_over(log), log.variants, (), None, "UTC", mechanism.spending, rng
+                    )
                     released = Timed(drawn)
                     found.append([TIMES[one][0](timed, released) for one in MEASURES])
             means = np.mean(np.reshape(found, (len(logs), repetitions, -1)), axis=1)

@@ -31,11 +31,13 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_class_signature = "separated"
 autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 88  # a longer one has a line for each parameter
 autodoc_default_options = {"members": True}
 
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 copybutton_copy_empty_lines = False
+copybutton_line_continuation_character = "\\"
 
 html_theme = "furo"
 html_title = f"discreet {release}"

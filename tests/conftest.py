@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+import zlib
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
+    from discreet.privacy.randomness import Randomness
 
 ROOT = Path(__file__).parent.parent
 
@@ -30,6 +32,36 @@ settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("repeatable")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let whoever changes a bound see what other noise does to it."""
+    parser.addoption(
+        "--fresh-noise",
+        action="store_true",
+        help="draw the tests' noise from the operating system, other noise in every run",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Give each test noise of its own, the same in every run: a failure is never chance.
+
+    Such noise counts as secure, since a test is about the release that anybody would get. What
+    another process draws, and what was asked for while tests were collected, is the system's.
+    """
+    from discreet.privacy.randomness import Randomness
+
+    if item.config.getoption("--fresh-noise"):
+        return (yield)
+    known = Randomness.seeded(zlib.crc32(item.nodeid.encode()))
+
+    def system(owner: type[Randomness]) -> Randomness:
+        return owner(known.words, secure=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Randomness, "system", classmethod(system))
+        return (yield)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ __all__ = ["desk"]
 PAGE = (Path(__file__).parent.parent / "docs" / "steward.md").read_text()
 HEADER = next(line for line in PAGE.splitlines() if line.startswith("Fallnummer;"))
 COMMANDS = [
-    shlex.split(block.removeprefix("$ discreet "))
+    shlex.split(block.removeprefix("$ discreet ").replace("\\\n", " "))
     for block in re.findall(r"```console\n(.*?)```", PAGE, flags=re.DOTALL)
 ]
 MISSING = 7

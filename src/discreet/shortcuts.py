@@ -67,7 +67,7 @@ def release(
         chosen.target.refuse_if_too_weak()
     booking = booking_for(source, purpose=purpose, bypass=no_ledger)
     booking.check(chosen, seeded=insecure_seed is not None)
-    reading.setdefault("further", chosen.reads == "events")
+    reading.setdefault("further", chosen.reads in ("cases", "events"))
     events = log if isinstance(log, EventLog) else read_log(log, **reading)
     if unasked and not events.has_times and not attributes:
         chosen = build(plain, epsilon=epsilon, **options)

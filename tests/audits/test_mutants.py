@@ -40,11 +40,7 @@ FEW = Effort(runs=48, seconds=0.0, fewest=48, trials=6)
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Tiny models train fastest with one thread, and a short public warm-up is as private.
-
-    Nor need a caught mutant be as certain here as in a full audit, which takes as many runs again.
-    """
-    monkeypatch.setattr(measuring, "FALSE_ALARM", 1e-3)
+    """Tiny models train fastest with one thread, and a short public warm-up is as private."""
     if importlib.util.find_spec("torch") is None:
         yield
         return
@@ -84,7 +80,11 @@ def steps() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("name", "step"), steps())
-def test_a_step_without_noise_is_caught(name: str, step: str) -> None:
+def test_a_step_without_noise_is_caught(
+    name: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not as certain as in a full audit, which takes as many runs again."""
+    monkeypatch.setattr(measuring, "FALSE_ALARM", 1e-3)
     power = measure_power(looked(name), step)
     assert power.caught, power
     assert power.missed < 1e-6, power

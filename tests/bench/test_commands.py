@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
@@ -145,6 +146,9 @@ def test_bench_reads_logs_by_the_options_of_all_commands(folder: Path, tmp_path:
     assert found["travas"]["deviations"]["similarity"] == 0.0
     assert "± 0.000" in (tmp_path / "table.md").read_text()
     assert "± 0.000" in (tmp_path / "report.html").read_text()
+    drawn = sorted((tmp_path / "plots").iterdir())
+    assert "german-similarity.svg" in {path.name for path in drawn}
+    assert all(ElementTree.fromstring(path.read_text()).tag.endswith("svg") for path in drawn)
 
 
 def test_a_log_that_is_not_there_is_an_error(tmp_path: Path) -> None:

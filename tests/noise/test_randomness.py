@@ -11,6 +11,7 @@ from scipy import stats
 from discreet.privacy.randomness import Randomness
 
 FALSE_ALARM = 1e-9
+SYSTEM = Randomness.system()
 
 
 def scripted(*words: int) -> Randomness:
@@ -21,7 +22,7 @@ def scripted(*words: int) -> Randomness:
 
 
 def test_only_the_operating_system_is_secure() -> None:
-    assert Randomness.system().secure
+    assert SYSTEM.secure
     assert not Randomness.seeded(1).secure
 
 
@@ -39,13 +40,13 @@ def test_the_seeded_stream_is_the_same_everywhere() -> None:
 
 
 def test_every_bit_is_fair() -> None:
-    words = Randomness.system().words(100_000)
+    words = SYSTEM.words(100_000)
     ones = [int((words >> np.uint64(bit) & np.uint64(1)).sum()) for bit in range(64)]
     assert min(stats.binomtest(count, words.size).pvalue for count in ones) > FALSE_ALARM
 
 
 def test_bits_and_below_stay_in_range() -> None:
-    rng = Randomness.system()
+    rng = SYSTEM
     assert rng.bits(0) == 0
     assert {rng.bits(1) for _ in range(99)} == {0, 1}
     assert max(rng.bits(200) for _ in range(99)).bit_length() > 150
@@ -56,7 +57,7 @@ def test_bits_and_below_stay_in_range() -> None:
 
 @pytest.mark.parametrize("bound", [1, 2, 6, 1000, 2**32, 3 * 2**61, 2**63])
 def test_integers_are_uniform(bound: int) -> None:
-    draws = Randomness.system().integers(bound, 100_000)
+    draws = SYSTEM.integers(bound, 100_000)
     assert draws.dtype == np.int64
     assert 0 <= draws.min() <= draws.max() < bound
     cells = min(bound, 10)
@@ -77,16 +78,16 @@ def test_integers_below_bounds_of_their_own() -> None:
         np.array([3, 2, 3]), 3
     ).tolist() == [2, 1, 2]
     bounds = np.repeat([1, 3, 2**63 - 1], 30_000)
-    draws = Randomness.system().integers(bounds, bounds.size)
+    draws = SYSTEM.integers(bounds, bounds.size)
     assert (draws < bounds).all()
     counts = np.bincount(draws[bounds == 3])
     assert stats.chisquare(counts).pvalue > FALSE_ALARM
     with pytest.raises(ValueError, match="bound"):
-        Randomness.system().integers(np.array([1, 0]), 2)
+        SYSTEM.integers(np.array([1, 0]), 2)
 
 
 def test_permutations_are_uniform() -> None:
-    rng = Randomness.system()
+    rng = SYSTEM
     counts = Counter(tuple(rng.permutation(4).tolist()) for _ in range(24_000))
     assert set(counts) == set(permutations(range(4)))
     assert stats.chisquare(list(counts.values())).pvalue > FALSE_ALARM
@@ -94,11 +95,11 @@ def test_permutations_are_uniform() -> None:
 
 def test_a_permutation_with_tied_keys_is_drawn_again() -> None:
     assert scripted(5, 5, 9, 1, 8, 2).permutation(3).tolist() == [0, 2, 1]
-    assert Randomness.system().permutation(0).tolist() == []
+    assert SYSTEM.permutation(0).tolist() == []
 
 
 def test_bounds_are_checked() -> None:
-    rng = Randomness.system()
+    rng = SYSTEM
     with pytest.raises(ValueError, match="at least 1"):
         rng.below(0)
     for bound in (0, 2**63 + 1):

@@ -69,7 +69,7 @@ def test_a_release_is_a_log_of_its_own() -> None:
     inside[new.offsets[:-1]] = False
     assert (np.diff(times, prepend=0)[inside] >= 0).all()
     same = set(times.tolist()) & set(microseconds(HOSPITAL).tolist())
-    assert len(same) <= 3  # to the microsecond: one is a chance of some 1e-5
+    assert len(same) <= 8  # of 30,000 to the microsecond: one in every fifth run
 
 
 def test_the_written_file_and_its_certificate(tmp_path: Path) -> None:

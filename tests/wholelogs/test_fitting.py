@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from discreet.arrays import Integers
 from discreet.privacy.randomness import Randomness
+from discreet.wholelogs.courses import Courses
 from discreet.wholelogs.fitting import nearest
 from discreet.wholelogs.sampling import choose_by_row
 from discreet.wholelogs.traits import Trait
@@ -44,10 +48,14 @@ def test_sure_counts_are_kept() -> None:
 
 def test_rare_classes_share_a_row_or_join_the_largest() -> None:
     drawn = np.repeat([0, 1, 2, 3], [100, 80, 30, 25])
-    raw = np.array([0, 1, 2, 3, 4])
+    nobody = cast(Courses, None)
+
+    def raw(_: Courses) -> Integers:
+        return np.arange(5)
+
     together = Trait("activity", raw, drawn, 5).pooled(50)
-    assert together.raw.tolist() == [0, 1, 2, 2, 2]
+    assert together.raw(nobody).tolist() == [0, 1, 2, 2, 2]
     assert together.expected.tolist() == [100, 80, 55]
     joined = Trait("activity", raw, drawn[:180], 5).pooled(50)
-    assert joined.raw.tolist() == [0, 1, 0, 0, 0]
+    assert joined.raw(nobody).tolist() == [0, 1, 0, 0, 0]
     assert joined.expected.tolist() == [100, 80]

@@ -14,13 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.arrays import Floats, Integers
+from discreet.log.cases import AMOUNT, KEY
+from discreet.log.summing import sums_over
 from discreet.mechanisms.blocks.contributions import GRID, Contributions
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Gaussian
 from discreet.wholelogs import Whole, naming, profiles, tables, values, work
 from discreet.wholelogs.attributes import MOST_VOTES, Observed
 from discreet.wholelogs.completing import complete
-from discreet.wholelogs.courses import Courses
+from discreet.wholelogs.courses import Source
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.naming import Names
 from tests.wholelogs.logs import Event, log_of, office
@@ -41,12 +43,11 @@ class Replay:
         self.run = 0
 
     def noisy_sum(
-        self, case: Integers, key: Integers, size: int, cases: int, bound: int, step: Gaussian,
-        rng: Randomness,
-    ) -> tuple[Floats, float]:  # fmt: skip
+        self, source: Source, entries: Any, size: int, bound: int, step: Gaussian, rng: Randomness
+    ) -> tuple[Floats, float]:
         exact = np.zeros(size, dtype=np.int64)
-        hits = Contributions.of(case, key, size)
-        np.add.at(exact, hits.key, hits.bounded(bound, "l2", cases, GRID))
+        answer = source.total(tables.added_by(entries, size, bound, GRID))
+        exact[answer[KEY].to_numpy()] = answer[AMOUNT].to_numpy()
         place = len(self.questions[self.run])
         self.questions[self.run].append((step.name, size, bound))
         self.tables[self.run].append(exact)
@@ -57,25 +58,14 @@ class Replay:
             self.answers.append((exact / GRID + drawn, noise.deviation))
         return self.answers[place]
 
-    def names(
-        self, observed: Observed, courses: Courses, attribute: Attribute, spending: Any,
-        rng: Randomness,
-    ) -> Names:  # fmt: skip
+    def names(self, source: Source, attribute: Attribute, spending: Any, rng: Randomness) -> Names:
         """Names are those of the first run, whose values the second has or lacks."""
         step = spending.find(f"names of {attribute.column}", Gaussian)
-        if attribute.of_case:
-            one = observed.of_cases(courses.offsets)
-            owner, value = np.flatnonzero(one >= 0), one[one >= 0]
-        else:
-            owner, value = observed.votes(courses.offsets, rng)
-        votes = Contributions.of(owner, value, len(observed.values))
-        exact = np.zeros(len(observed.values), dtype=np.int64)
-        np.add.at(exact, votes.key, votes.bounded(1, "l2", courses.cases, GRID))
-        weights = dict(zip(observed.values.to_list(), exact.tolist(), strict=True))
+        votes = source.total(naming.votes_for(attribute, rng.bits(63), GRID))
+        weights = dict(votes.iter_rows())
         self.questions[self.run].append((step.name, 0, 1))
         if self.run == 0:
-            kept = observed.values.filter(pl.Series(exact > 5 * GRID))
-            self.named[step.name] = kept, weights
+            self.named[step.name] = votes.filter(pl.col(AMOUNT) > 5 * GRID)[KEY], weights
             self.rhos.append(step.rho)
             self.answers.append((np.zeros(0), 1.0))
         named, before = self.named[step.name]
@@ -83,10 +73,7 @@ class Replay:
         self.tables[self.run].append(np.array(apart, dtype=np.int64) * self.run)
         if self.run == 0:
             self.tables[0][-1] = np.zeros(1, dtype=np.int64)
-        number = {value: i for i, value in enumerate(named.to_list())}
-        codes = [number.get(value, len(named)) for value in observed.values.to_list()]
-        shown = [before[value] / GRID for value in named.to_list()]
-        return Names(named, np.array(codes, dtype=np.int64), np.array(shown), 1.0)
+        return Names(named, np.array([before[value] / GRID for value in named.to_list()]), 1.0)
 
     def choose(
         self, step: Choosing, scores: list[int], sensitivity: int, *, monotone: bool,
@@ -96,15 +83,6 @@ class Replay:
         assert not monotone
         self.scores[self.run].append((step, sensitivity, scores))
         return len(self.scores[self.run]) % len(scores)
-
-
-def first_votes(observed: Observed, offsets: Integers, _: Randomness) -> tuple[Integers, Integers]:
-    """The first values of each case in order, so that both runs choose alike."""
-    held = np.flatnonzero(observed.present)
-    case = np.searchsorted(offsets, held, side="right") - 1
-    pairs = np.unique(np.stack([case, observed.codes[held]]), axis=1)
-    rank = np.arange(pairs.shape[1]) - np.searchsorted(pairs[0], pairs[0])
-    return pairs[0][rank < MOST_VOTES], pairs[1][rank < MOST_VOTES]
 
 
 def century(_: int) -> list[Event]:
@@ -138,12 +116,11 @@ def test_one_case_more_costs_what_is_stated(
         monkeypatch.setattr(module, "noisy_sum", replay.noisy_sum)
     monkeypatch.setattr(Names, "find", replay.names)
     monkeypatch.setattr(Choosing, "choose", lambda step, *a, **k: replay.choose(step, *a, **k))
-    monkeypatch.setattr(Observed, "votes", first_votes)
     released = log_of(cases).variants
     assert mechanism.spending is not None
     for replay.run, one in enumerate((log_of([*cases, further(0)]), log_of(cases))):
         complete(
-            one,
+            sums_over(one),
             released,
             mechanism.asked,
             mechanism.begun,
@@ -206,12 +183,16 @@ def test_votes_are_few_and_distinct(seed: int) -> None:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     codes = rng.integers(-1, 15, offsets[-1])
     observed = Observed(codes, pl.Series(range(15)))
-    owner, value = observed.votes(offsets, Randomness.seeded(seed))
+    instants = rng.integers(0, 10**15, offsets[-1])
+    owner, value = observed.votes(offsets, instants, seed)
     for case, (begin, end) in enumerate(pairwise(offsets.tolist())):
         own = set(codes[begin:end].tolist()) - {-1}
         voted = value[owner == case].tolist()
         assert len(voted) == len(set(voted)) == min(len(own), MOST_VOTES)
         assert set(voted) <= own
+        alone = Observed(codes[begin:end], observed.values)
+        same = alone.votes(np.array([0, end - begin]), instants[begin:end], seed)[1]
+        assert same.tolist() == voted, "which values a case votes for depends on other cases"
 
 
 def test_shares_add_up_and_never_cost_more() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
-from discreet.log.instants import DAY, HOUR, MONDAY, microseconds
+from discreet.log.instants import DAY, HOUR, MONDAY, microseconds, since_start
 from discreet.mechanisms.parameters import ParameterError
 from discreet.utility.calendar import MEASURES, Timed
 from discreet.wholelogs import Whole
@@ -205,7 +205,7 @@ def test_works_on_the_variants_of(variants: str, options: tuple[str, ...]) -> No
     if variants in ("sequence", "ddpm", "travag"):
         pytest.importorskip("torch")
     labels = ("register", "check", "decide", "letter")
-    log = released(office(150), 8.0, variants=variants, alphabet=labels, options=options)
+    log = released(office(150), 60.0, variants=variants, alphabet=labels, options=options)
     assert log.cases
     assert in_order(log)
 
@@ -247,3 +247,28 @@ def test_table_has_only_what_was_asked_for() -> None:
     log = released(office(300))
     assert log.table.columns == ["case:concept:name", "concept:name", TIME]
     assert isinstance(log.table[TIME].dtype, pl.Datetime)
+
+
+def test_a_log_that_is_drawn_in_parts_is_like_one_that_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = log_of(office(1500))
+    chosen = Whole(epsilon=1e4, variants="travas", attributes=("org:resource",))
+    whole = chosen.release(log, insecure_seed=1).log()
+    monkeypatch.setattr("discreet.wholelogs.sampling.AT_ONCE", 500)
+    parts = chosen.release(log, insecure_seed=1).log()
+    assert parts.variants == whole.variants
+    for one in (whole, parts):
+        ticks = microseconds(one)
+        second = np.setdiff1d(np.arange(one.events), one.offsets[:-1])
+        assert (ticks[second] >= ticks[second - 1]).all()
+    first, second = (np.sort(since_start(one)) for one in (whole, parts))
+    assert np.median(second) == pytest.approx(np.median(first), rel=0.2)
+    shares = [
+        one.table["org:resource"].value_counts(normalize=True).sort("org:resource")
+        for one in (whole, parts)
+    ]
+    assert shares[0]["org:resource"].equals(shares[1]["org:resource"])
+    assert shares[1]["proportion"].to_numpy() == pytest.approx(
+        shares[0]["proportion"].to_numpy(), abs=0.05
+    )

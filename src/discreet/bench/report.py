@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -56,6 +57,20 @@ def html_report(plan: BenchPlan, rows: Iterable[Row], *, command: str) -> str:
     )
 
 
+def plots(plan: BenchPlan, rows: Iterable[Row]) -> dict[str, str]:
+    """The report's pictures by the name of a file, for documents."""
+    settings = settings_of(rows)
+    differences = gaps(plan, settings)
+    found = {}
+    for log in sorted({one.log for one in settings}):
+        mine = [one for one in settings if one.log == log]
+        for measure in _measures(mine, differences):
+            for label, picture in measure["plots"].items():
+                name = "-".join(filter(None, (log, measure["name"], label)))
+                found[re.sub(r"\W+", "-", name).strip("-").lower() + ".svg"] = picture
+    return found
+
+
 def _claims(plan: BenchPlan, settings: Sequence[Setting]) -> list[list[str]]:
     """A line for each sentence of the paper, and whether it holds here."""
     words = {True: "holds", False: "does not hold", None: "not measured"}
@@ -96,7 +111,7 @@ def _log(name: str, settings: Sequence[Setting], differences: Sequence[Gap]) -> 
 
 
 def _measures(settings: Sequence[Setting], differences: Sequence[Gap]) -> list[dict[str, Any]]:
-    """Each measure's plots: a map for a mechanism over two budgets, boxes for the others."""
+    """Each measure's plots: a map for a mechanism over two budgets, boxes for all others."""
     private = [one for one in settings if not one.control]
     controls = [one for one in settings if one.control]
     published = {
@@ -106,7 +121,7 @@ def _measures(settings: Sequence[Setting], differences: Sequence[Gap]) -> list[d
     }
     found = []
     for measure in measured(private):
-        plots = []
+        drawn: dict[str, str] = {}
         lines = [(one.label, mean) for one in controls if (mean := one.mean(measure)) is not None]
         means = [m for one in private if (m := one.mean(measure)) is not None]
         flat: list[Setting] = []
@@ -114,13 +129,13 @@ def _measures(settings: Sequence[Setting], differences: Sequence[Gap]) -> list[d
             mine = [one for one in private if one.label == label]
             grid = len({one.epsilon for one in mine}) > 1 and len({one.delta for one in mine}) > 1
             if grid and len(mine) == len({(one.epsilon, one.delta) for one in mine}):
-                plots.append(_map(label, measure, mine, _bounds(means), published))
+                drawn[label] = _map(label, measure, mine, _bounds(means), published)
             else:
                 flat += mine
         if flat:
-            plots.append(_boxes(flat, measure, lines))
+            drawn[""] = _boxes(flat, measure, lines)
         listed = ", ".join(f"{name} {shown(value)}" for name, value in lines)
-        found.append({"name": measure, "plots": plots, "controls": listed})
+        found.append({"name": measure, "plots": drawn, "controls": listed})
     return found
 
 

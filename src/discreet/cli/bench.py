@@ -54,8 +54,8 @@ def bench(
 
     Results go to OUTPUT/results.sqlite as they come; run the same command again after an
     interruption and it continues. The report, OUTPUT/report.html, has every figure, the controls,
-    the failures, and for the papers' plans how far we are from what was published; table.md has
-    the main tables for documents.
+    the failures, and for the papers' plans how far we are from what was published; table.md and
+    plots/ have its main tables and its pictures for documents.
 
     [bold]Examples[/bold]
 
@@ -66,7 +66,7 @@ def bench(
       discreet bench --log hospital.xes -m travas -m utravas --epsilon 0.1 --epsilon 1 --delta 1e-6
     """
     from discreet.bench.plan import load_plan, plan_names
-    from discreet.bench.report import html_report
+    from discreet.bench.report import html_report, plots
     from discreet.bench.store import Store
     from discreet.bench.summary import gaps, markdown, settings_of
     from discreet.log.errors import LogError
@@ -122,6 +122,10 @@ def bench(
     settings = settings_of(rows)
     with atomic_write(target / "table.md") as stream:
         stream.write(markdown(settings, gaps(chosen, settings)).encode())
+    (target / "plots").mkdir(exist_ok=True)
+    for name, picture in plots(chosen, rows).items():
+        with atomic_write(target / "plots" / name) as stream:
+            stream.write(picture.encode())
     if as_json:
         print_json(_plain(settings))
     else:

@@ -125,7 +125,7 @@ def release(
     if dry_run:
         _rehearse(chosen, booking, output, as_json)
         return
-    events = read(log, values, further=chosen.reads == "events")
+    events = read(log, values, further=chosen.reads in ("cases", "events"))
     if unasked and not events.has_times and not options.get("attributes"):
         chosen = build(plain, **options)
     if look or not quiet:

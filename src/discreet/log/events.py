@@ -23,9 +23,9 @@ LIFECYCLE = "lifecycle:transition"
 
 Classifier = Literal["activity", "activity+lifecycle"]
 
-Reads = Literal["counts", "variants", "events"]
+Reads = Literal["counts", "variants", "cases", "events"]
 """What of a log is read: how many cases follow each variant and the sequences of a few, all
-sequences, or single events as well. The less is read, the larger a log may be."""
+sequences, sums over cases as well, or single events. The less is read, the larger a log may be."""
 
 
 class LeftOut(NamedTuple):
@@ -191,10 +191,10 @@ class EventLog:
         """The columns under their names here, without rows."""
         return self.table.clear() if self.whole_schema is None else self.whole_schema
 
-    def require(self, reads: Reads) -> None:
+    def require(self, reads: Reads, columns: Sequence[str] = ()) -> None:
         """Raise LogError if what a mechanism reads cannot be had; of a log in memory all can."""
 
-    def prepare(self, cases: int, reads: Reads) -> None:
+    def prepare(self, cases: int, reads: Reads, columns: Sequence[str] = ()) -> None:
         """Raise LogError if so many cases of each individual, and what is read, cannot be had."""
 
     def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:

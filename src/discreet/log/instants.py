@@ -23,10 +23,7 @@ LATEST = 253_402_300_799 * SECOND
 def microseconds(log: EventLog) -> Integers:
     """When each event happened; within a case never decreasing."""
     if not log.has_times:
-        raise LogError(
-            "this log has no timestamps, and its times are asked for; name their column when "
-            "reading it (timestamp=...), or use a mechanism that returns variants, such as travas"
-        )
+        raise no_times()
     times = log.table[TIME].gather(log.order)
     if not isinstance(times.dtype, pl.Datetime):
         raise LogError(
@@ -41,6 +38,14 @@ def microseconds(log: EventLog) -> Integers:
         )
     ticks: Integers = times.dt.cast_time_unit("us").to_physical().to_numpy()
     return ticks
+
+
+def no_times() -> LogError:
+    """What is said where times are asked for and the log has none."""
+    return LogError(
+        "this log has no timestamps, and its times are asked for; name their column when "
+        "reading it (timestamp=...), or use a mechanism that returns variants, such as travas"
+    )
 
 
 def since_start(log: EventLog) -> Integers:

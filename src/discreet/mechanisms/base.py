@@ -180,9 +180,9 @@ class Mechanism(ABC, Generic[A_co]):
         """
         if self.cases_per_individual is not None:
             log.cases_of_individuals()
-            log.prepare(self.cases_per_individual, self._needs)
+            log.prepare(self.cases_per_individual, self._needs, self._columns)
         else:
-            log.require(self._needs)
+            log.require(self._needs, self._columns)
         if self.case_budget.epsilon < LEAST_EPSILON:
             raise ParameterError(
                 f"each case would have {self.case_budget}, too little to say anything: raise "
@@ -201,6 +201,11 @@ class Mechanism(ABC, Generic[A_co]):
     def _needs(self) -> Reads:
         """What it reads with these parameters, if that is less than `reads` says."""
         return self.reads
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        """The further columns that it reads, where it reads sums over cases."""
+        return ()
 
     def _prepare(self) -> None:
         """Compute what follows from the parameters alone and may fail: the noise they buy."""

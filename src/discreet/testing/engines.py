@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from discreet.log.cases import Cases, amounts
 from discreet.log.engines.counting import InEngine
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Courses, Engine
@@ -156,9 +157,10 @@ def one_case_less(trial: Trial) -> None:
 
 
 def individuals(trial: Trial) -> None:
-    """Cases of individuals are counted, and bounded by a key, as in memory."""
+    """Cases of individuals are counted, bounded by a key, and summed over, as in memory."""
     table = trial.tied
     found, expected = trial.counted(table), reference(table)
+    _same_sums(found, expected, "all cases")
     owned = found.cases_of_individuals()
     demand(np.array_equal(owned, expected.cases_of_individuals()), "other numbers of cases")
     for bound in (1, 2):
@@ -167,6 +169,7 @@ def individuals(trial: Trial) -> None:
         demand(kept.courses().names == wanted.courses().names, f"{bound} cases each: others")
         demand(kept.facts()[:2] == wanted.facts()[:2], f"{bound} cases each: other numbers")
         demand(int(kept.cases_of_individuals().max()) <= bound, f"more than {bound} cases kept")
+    _same_sums(kept, wanted, f"{bound} cases each")
     other = found.bounded(1, KEY[::-1]).courses().names
     demand(other != found.bounded(1, KEY).courses().names, "the key does not matter")
     busy = expected.courses()
@@ -192,6 +195,20 @@ def by_rank(trial: Trial) -> None:
     demand(whole == expected.variants(), "other variants by rank than memory")
     few = np.array([len(stay) - 1, 0, len(stay) // 2])
     demand(stay.take(few) == whole.take(few), "ranks change from one question to the next")
+
+
+def _same_sums(found: Engine, expected: Engine, where: str) -> None:
+    mine, yours = (engine.sums(()).total(_moments) for engine in (found, expected))
+    demand(mine.equals(yours), f"{where}: other sums over cases than memory")
+
+
+def _moments(cases: Cases) -> pl.DataFrame:
+    """How many events stand at each place of a case, by activity and hour since its start."""
+    begin = np.repeat(cases.offsets[:-1], np.diff(cases.offsets))
+    hour = (cases.times - cases.times[begin]) // 3_600_000_000
+    place = np.arange(len(begin)) - begin
+    key, many = np.unique((hour * 1000 + place) * 1000 + cases.codes, return_counts=True)
+    return amounts(key, many)
 
 
 def refusals(trial: Trial) -> None:

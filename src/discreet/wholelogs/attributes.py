@@ -9,24 +9,22 @@ import polars as pl
 
 from discreet.arrays import Booleans, Floats, Integers
 from discreet.log.errors import LogError
-from discreet.log.events import EventLog
-from discreet.privacy.randomness import Randomness
 from discreet.wholelogs.declaring import CORE, Attribute
 
 MOST_VOTES = 8
 """A case votes for so many of its values at most when names are sought."""
 
 
-def check_attribute(log: EventLog, attribute: Attribute) -> None:
+def check_attribute(schema: pl.DataFrame, attribute: Attribute) -> None:
     """Raise LogError if there is no such column, or not one of the declared type."""
     column = attribute.column
-    if column not in log.table.columns:
-        further = [c for c in log.table.columns if c not in CORE]
+    if column not in schema.columns:
+        further = [c for c in schema.columns if c not in CORE]
         raise LogError(
             f"this log has no column {column!r}; its further columns are "
             + (", ".join(further) or "none")
         )
-    kind = log.table[column].dtype
+    kind = schema[column].dtype
     if kind.is_nested():
         raise LogError(f"the column {column!r} holds {kind}; release plain values only")
     if attribute.numeric and not kind.is_numeric():
@@ -37,24 +35,18 @@ def check_attribute(log: EventLog, attribute: Attribute) -> None:
         )
 
 
-def column_of(log: EventLog, column: str) -> pl.Series:
-    """A further column in the order of the log's cases: with `Courses`, all that is read of it."""
-    return log.table[column].gather(log.order)
-
-
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """The values of a column, in the log's order: codes into `values`, −1 where missing."""
+    """The values of a column, event by event: codes into `values`, −1 where missing."""
 
     codes: Integers
     values: pl.Series
 
     @classmethod
-    def of(cls, log: EventLog, attribute: Attribute) -> Observed:
+    def of(cls, raw: pl.Series, attribute: Attribute) -> Observed:
         """Read a column, each value by itself as the declared type."""
-        raw = column_of(log, attribute.column)
         if attribute.numeric:
-            numbers = raw.cast(pl.Float64)
+            numbers = raw.cast(pl.Float64) + 0.0  # there is one zero
             plain = numbers.set(~numbers.is_finite().fill_null(False), None)
             if attribute.kind == "integer":
                 plain = plain.round()
@@ -84,15 +76,19 @@ class Observed:
         ends = np.minimum(first, max(events - 1, 0))
         return np.where(first < offsets[1:], self.codes[ends], -1)
 
-    def votes(self, offsets: Integers, rng: Randomness) -> tuple[Integers, Integers]:
-        """Case and value for each of up to `MOST_VOTES` distinct values of each case, at random."""
+    def votes(self, offsets: Integers, instants: Integers, key: int) -> tuple[Integers, Integers]:
+        """Case and value for each of up to `MOST_VOTES` distinct values of each case.
+
+        Where a case has more, a hash of its first instant and the value decides, under a random
+        key: a choice that reads nothing of other cases.
+        """
         held = np.flatnonzero(self.present)
         case = np.searchsorted(offsets, held, side="right") - 1
         pairs = np.unique(case * max(1, len(self.values)) + self.codes[held])
-        pairs = pairs[rng.permutation(len(pairs))]
         owner, value = np.divmod(pairs, max(1, len(self.values)))
-        order = np.argsort(owner, kind="stable")
+        first = pl.Series("first", instants[offsets[:-1]]).gather(owner)
+        drawn = pl.DataFrame([first, self.values.gather(value).alias("value")]).hash_rows(key)
+        order = np.lexsort((drawn.to_numpy(), owner))
         owner, value = owner[order], value[order]
-        first = np.searchsorted(owner, owner)
-        kept = np.arange(len(owner)) - first < MOST_VOTES
+        kept = np.arange(len(owner)) - np.searchsorted(owner, owner) < MOST_VOTES
         return owner[kept], value[kept]

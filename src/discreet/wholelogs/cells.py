@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from discreet.arrays import Floats, Integers
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Step
 from discreet.wholelogs.attributes import Observed
-from discreet.wholelogs.courses import Courses
+from discreet.wholelogs.courses import Courses, Source
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.naming import OTHER, Names
 from discreet.wholelogs.numbers import Numbers
@@ -28,23 +29,28 @@ class Cells:
 
     @classmethod
     def learn(
-        cls, observed: Observed, courses: Courses, case: Integers, code: Integers,
+        cls, source: Source, held: Callable[[Courses], tuple[Integers, Integers]],
         expected: float, bound: int, attribute: Attribute, spending: Step, rng: Randomness,
     ) -> Cells:  # fmt: skip
         """Names, and for numbers that are not named the parts into which they fall.
 
-        To magnitudes and grains a case adds one for each of its values `code` (−1 is none), as a
-        whole bounded by `bound`. About so many are expected in all.
+        `held` has cases and codes of their values (−1 is none). To magnitudes and grains a case
+        adds one for each of these, as a whole bounded by `bound`. About `expected` are there in
+        all.
         """
-        names = Names.find(observed, courses, attribute, spending, rng)
+        names = Names.find(source, attribute, spending, rng)
         if not attribute.numeric:
             return cls(attribute, names, None)
-        rest = np.append(names.number == len(names), False)[code]
+
+        def unnamed(courses: Courses) -> tuple[Integers, Floats]:
+            observed, (case, code) = courses.observed(attribute), held(courses)
+            rest = np.append(names.numbers(observed.values) == len(names), False)[code]
+            return case[rest], observed.numbers()[code[rest]]
+
         seen = names.counts.sum() if attribute.of_case and names.counts is not None else 0.0
         numbers = Numbers.learn(
-            case[rest], observed.numbers()[code[rest]], courses.cases, expected - float(seen),
-            bound, attribute, spending, rng,
-        )  # fmt: skip
+            source, unnamed, expected - float(seen), bound, attribute, spending, rng
+        )
         return cls(attribute, names, numbers)
 
     @property
@@ -54,7 +60,7 @@ class Cells:
 
     def of(self, observed: Observed) -> Integers:
         """The cell of each observed value, and behind them that of a missing one."""
-        found = self.names.number
+        found = self.names.numbers(observed.values)
         if self.numbers is not None:
             part = len(self.names) + self.numbers.parts(observed.numbers())
             found = np.where(found < len(self.names), found, part)

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers
 from discreet.privacy.randomness import Randomness
-from discreet.wholelogs.courses import Released
+from discreet.wholelogs.released import Released
 from discreet.wholelogs.sampling import choose_by_row, fractions
 
 
@@ -51,9 +51,9 @@ def beyond_chance(same: Floats, shares: Floats, released: Released, row_of: Inte
     `same` has for each row how often its values are those of the event before.
     """
     many = len(shares)
-    if not len(released.keys):
+    if not len(released.relations):
         return np.zeros(many)
-    first = shares[row_of[released.keys // len(released.variants.activities)]]
+    first = shares[row_of[released.sources]]
     here = row_of[released.targets]
     second = shares[here]
     weight = np.maximum(np.bincount(here, released.counts, many), 1e-300)

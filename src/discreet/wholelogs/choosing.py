@@ -62,34 +62,57 @@ class Course:
     instants: Integers
     cells: Integers
 
+    def take(self, positions: Integers) -> Course:
+        """Some of the events."""
+        return Course(self.instants[positions], self.cells[positions])
 
-def choose_courses(
-    plan: Plan, drawn: list[Course], times: Times, clock: Clock, rng: Randomness
-) -> Integers:
-    """For each case one of its alternatives: the instants of all events.
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """By which of its alternatives a case is drawn.
 
     Waits are drawn one by one, and their sum is not what cases take. An alternative is taken with
     probability ∝ τ(part of its duration)·Π φ(row and part of each wait), where τ and φ are such
     that durations follow their own table and waits still follow theirs.
     """
-    if times.durations is None or len(drawn) == 1:
-        return drawn[0].instants
-    size = len(plan.lengths)
-    judged = np.unique(np.linspace(0, size - 1, JUDGED).astype(np.int64))
-    cells = np.stack([_durations(plan, course, clock) for course in drawn], axis=1)
-    classes = np.where(plan.lengths > 1, np.searchsorted(times.longest, plan.lengths), -1)
-    part_of_duration, durations = _duration_parts(times, classes[judged], cells[judged])
-    parts = part_of_duration[classes[:, None], cells]
-    sample, positions = plan.take(judged)
-    part_of_wait, waits = _wait_parts(sample, times)
-    keys = [_keys(sample.rows, course.cells[positions], part_of_wait) for course in drawn]
-    tau, phi = _factors(sample, parts[judged], durations, keys, waits)
-    ahead = tau[parts]
-    for number, course in enumerate(drawn):
-        key = _keys(plan.rows, course.cells, part_of_wait)
-        ahead[:, number] += np.add.reduceat(phi[key], plan.offsets[:-1])
-    best = choose_by_row(_weights(ahead), np.arange(size), rng)
-    return np.choose(np.repeat(best, plan.lengths), [course.instants for course in drawn])
+
+    part_of_duration: Integers
+    tau: Floats
+    part_of_wait: Integers
+    phi: Floats
+
+    @classmethod
+    def learn(cls, plan: Plan, drawn: list[Course], times: Times, clock: Clock) -> Weights:
+        """From alternatives of some of the cases."""
+        judged = np.unique(np.linspace(0, len(plan.lengths) - 1, JUDGED).astype(np.int64))
+        sample, positions = plan.take(judged)
+        classes = _classes(sample, times)
+        chosen = [course.take(positions) for course in drawn]
+        cells = np.stack([_durations(sample, course, clock) for course in chosen], axis=1)
+        part_of_duration, durations = _duration_parts(times, classes, cells)
+        part_of_wait, waits = _wait_parts(sample, times)
+        keys = [_keys(sample.rows, course.cells, part_of_wait) for course in chosen]
+        parts = part_of_duration[classes[:, None], cells]
+        tau, phi = _factors(sample, parts, durations, keys, waits)
+        return cls(part_of_duration, tau, part_of_wait, phi)
+
+    def choose(
+        self, plan: Plan, drawn: list[Course], times: Times, clock: Clock, rng: Randomness
+    ) -> Integers:
+        """For each case one of its alternatives: the instants of all events."""
+        classes = _classes(plan, times)
+        ahead = np.empty((len(classes), len(drawn)))
+        for number, course in enumerate(drawn):
+            part = self.part_of_duration[classes, _durations(plan, course, clock)]
+            key = _keys(plan.rows, course.cells, self.part_of_wait)
+            ahead[:, number] = self.tau[part] + np.add.reduceat(self.phi[key], plan.offsets[:-1])
+        best = choose_by_row(_weights(ahead), np.arange(len(classes)), rng)
+        return np.choose(np.repeat(best, plan.lengths), [course.instants for course in drawn])
+
+
+def _classes(plan: Plan, times: Times) -> Integers:
+    """The class of durations of each case, −1 where it has one event."""
+    return np.where(plan.lengths > 1, np.searchsorted(times.longest, plan.lengths), -1)
 
 
 def _durations(plan: Plan, course: Course, clock: Clock) -> Integers:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers, Ints
+from discreet.log.cases import Cases, amounts
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK
 from discreet.wholelogs.grids import WEEKS
 
@@ -45,6 +46,12 @@ class Clock:
 def within(instants: Ints) -> Integers:
     """The instants, those outside the stretch at its edge."""
     return np.clip(instants, FIRST, LAST).astype(np.int64)
+
+
+def outside_stretch(cases: Cases) -> pl.DataFrame:
+    """How many events lie outside the stretch."""
+    outside = np.count_nonzero(cases.times != within(cases.times))
+    return amounts(np.zeros(1, dtype=np.int64), np.array([outside]))
 
 
 def is_zone(name: str) -> bool:

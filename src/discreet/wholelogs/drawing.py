@@ -11,9 +11,8 @@ from discreet.arrays import Floats, Integers
 from discreet.log.instants import DAY, HOUR, MONDAY, SECOND, WEEK
 from discreet.log.variants import spans
 from discreet.privacy.randomness import Randomness
-from discreet.wholelogs.choosing import Course, Plan, choose_courses
+from discreet.wholelogs.choosing import Course, Plan, Weights
 from discreet.wholelogs.clock import LAST, Clock, within
-from discreet.wholelogs.courses import Released
 from discreet.wholelogs.grids import (
     FIRST_DAY,
     SINGLE_DAYS,
@@ -24,13 +23,11 @@ from discreet.wholelogs.grids import (
 )
 from discreet.wholelogs.learning import Times
 from discreet.wholelogs.profiles import MOMENTS, Profile
-from discreet.wholelogs.sampling import fractions
+from discreet.wholelogs.released import Released
+from discreet.wholelogs.sampling import fractions, in_parts
 
 ALTERNATIVES = 8
 """So many courses in time are drawn for each case; one is taken so that durations fit."""
-
-DRAWN_AT_ONCE = 1 << 25
-"""Events of all alternatives; a larger log has fewer alternatives."""
 
 TILTED = 200
 """Rows of waits that depend on weekday and hour; rarer ones do not."""
@@ -45,24 +42,39 @@ def draw_times(
     times: Times, released: Released, codes: Integers, offsets: Integers, clock: Clock,
     rng: Randomness,
 ) -> Integers:  # fmt: skip
-    """An instant for each event of the cases, in order within each case."""
-    lengths = np.diff(offsets)
-    order = np.argsort(-lengths, kind="stable")
-    positions, fresh = spans(offsets, order)
-    plan = _plan(times, released, codes[positions], fresh)
-    pilot, _ = plan.take(np.unique(np.linspace(0, len(order) - 1, PILOT).astype(np.int64)))
+    """An instant for each event of the cases, in order within each case.
+
+    Cases are in random order, so the parts of a large log are alike: how waits depend on the
+    moment before them, and how alternatives are weighed, is found on the first of them.
+    """
+    found = np.empty(len(codes), dtype=np.int64)
+    waits: Waits | None = None
+    weights: Weights | None = None
+    for start, end, part in in_parts(offsets):
+        order = np.argsort(-np.diff(part), kind="stable")
+        positions, fresh = spans(part, order)
+        plan = _plan(times, released, codes[start:end][positions], fresh)
+        waits = waits or _learn_waits(plan, times, clock, rng)
+        starts = _starts(len(order), times, clock, rng)
+        drawn = [_course(plan, starts, times, waits, clock, rng) for _ in range(ALTERNATIVES)]
+        taken = drawn[0].instants
+        if times.durations is not None:
+            weights = weights or Weights.learn(plan, drawn, times, clock)
+            taken = weights.choose(plan, drawn, times, clock, rng)
+        found[start + positions] = taken
+    return found
+
+
+def _learn_waits(plan: Plan, times: Times, clock: Clock, rng: Randomness) -> Waits:
+    """How waits depend on the moment before them, by cases that are drawn beforehand."""
+    few = np.unique(np.linspace(0, len(plan.lengths) - 1, PILOT).astype(np.int64))
+    pilot, _ = plan.take(few)
     waits = Waits.of(times, None)
     for _ in range(2):
-        starts = _starts(len(pilot.lengths), times, clock, rng)
+        starts = _starts(len(few), times, clock, rng)
         course = _course(pilot, starts, times, waits, clock, rng)
         waits = Waits.of(times, _moments(pilot, course.instants, clock, len(times.waits)))
-    many = int(np.clip(DRAWN_AT_ONCE // max(1, len(codes)), 1, ALTERNATIVES))
-    starts = _starts(len(order), times, clock, rng)
-    drawn = [_course(plan, starts, times, waits, clock, rng) for _ in range(many)]
-    taken = choose_courses(plan, drawn, times, clock, rng)
-    found = np.empty(len(codes), dtype=np.int64)
-    found[positions] = taken
-    return found
+    return waits
 
 
 def _plan(times: Times, released: Released, codes: Integers, offsets: Integers) -> Plan:
@@ -70,7 +82,7 @@ def _plan(times: Times, released: Released, codes: Integers, offsets: Integers) 
     second = np.ones(len(codes), dtype=np.bool_)
     second[offsets[:-1]] = False
     later = np.flatnonzero(second)
-    rows[later] = times.row_of_relation[released.relation(codes[later - 1], codes[later])]
+    rows[later] = times.row_of_relation[released.relations.number(codes[later - 1], codes[later])]
     return Plan(offsets, rows, times.profile_of_activity[codes])
 
 

@@ -8,10 +8,9 @@ import polars as pl
 from discreet.arrays import Floats, Integers
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
-from discreet.wholelogs.attributes import Observed
 from discreet.wholelogs.cells import Cells
 from discreet.wholelogs.chains import beyond_chance, draw_chains
-from discreet.wholelogs.courses import Courses, Released
+from discreet.wholelogs.courses import Courses, Source
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.grids import Grid
 from discreet.wholelogs.presence import (
@@ -21,51 +20,62 @@ from discreet.wholelogs.presence import (
     Presence,
     rows_of_frequent,
 )
-from discreet.wholelogs.sampling import even_fractions
+from discreet.wholelogs.released import Released
+from discreet.wholelogs.sampling import even_fractions, in_parts
 from discreet.wholelogs.tables import Hits, Learnt, learn
 
 
 def draw_events(
-    observed: Observed, courses: Courses, released: Released, attribute: Attribute,
-    codes: Integers, offsets: Integers, spending: Step, rng: Randomness,
+    source: Source, released: Released, attribute: Attribute, codes: Integers, offsets: Integers,
+    spending: Step, rng: Randomness,
 ) -> pl.Series:  # fmt: skip
     """Learn an attribute of events and draw a value for each event of the new cases.
 
     First it is learnt with which activities there are values at all. Of these a case adds one
     per value to each further table, bounded as a whole by what is then typical of released cases.
     """
-    presence = Presence.learn(observed, courses, released, attribute, spending, rng)
+    presence = Presence.learn(source, released, attribute, spending, rng)
     expected = released.events_by_activity() * presence.given
     bound = released.typical_events(presence.given)
-    asked = np.append(expected > 0, False)[courses.codes] & observed.present
-    cells = Cells.learn(
-        observed, courses, courses.case[asked], observed.codes[asked], float(expected.sum()),
-        bound, attribute, spending, rng,
-    )  # fmt: skip
+    some = np.append(expected > 0, False)
+
+    def asked(courses: Courses) -> Integers:
+        return np.flatnonzero(some[courses.codes] & courses.observed(attribute).present)
+
+    def held(courses: Courses) -> tuple[Integers, Integers]:
+        events = asked(courses)
+        return courses.case[events], courses.observed(attribute).codes[events]
+
+    cells = Cells.learn(source, held, float(expected.sum()), bound, attribute, spending, rng)
     step = spending.find(attribute.step("values by activity"), Gaussian)
     row_of = rows_of_frequent(expected, FREQUENT * step.noise(bound).deviation)
     by_row = np.maximum(np.bincount(row_of, expected, minlength=1), 1.0)
-    hits = Hits(
-        courses.case[asked],
-        row_of[courses.codes[asked]],
-        cells.of(observed)[observed.codes[asked]],
-        courses.cases,
-    )
+
+    def hits(courses: Courses) -> Hits:
+        case, code = held(courses)
+        row = row_of[courses.codes[asked(courses)]]
+        return Hits(case, row, cells.of(courses.observed(attribute))[code])
+
     learnt = learn(
-        hits, by_row, np.zeros(len(by_row), dtype=np.int64), Grid.plain(cells.size - 1),
+        source, hits, by_row, np.zeros(len(by_row), dtype=np.int64), Grid.plain(cells.size - 1),
         VALUE_MANNER, bound, (step,), rng, known=cells.known(),
     )  # fmt: skip
     shares = clear_values_alone(learnt)
     same = _of_rows(presence.same, expected, row_of)
     repeats = beyond_chance(same, shares, released, row_of)
-    held = np.flatnonzero(even_fractions(codes, rng) < presence.given[codes])
-    case = np.searchsorted(offsets, held, side="right") - 1
-    chain, kept_from = draw_chains(shares, row_of[codes[held]], case, repeats, rng)
-    cell = np.full(len(codes), cells.size - 1)
-    cell[held] = chain
-    origin = np.arange(len(codes))
-    origin[held] = held[kept_from]
-    return cells.shown(cell, rng).gather(origin)
+
+    def drawn(codes: Integers, offsets: Integers) -> pl.Series:
+        given = np.flatnonzero(even_fractions(codes, rng) < presence.given[codes])
+        case = np.searchsorted(offsets, given, side="right") - 1
+        chain, kept_from = draw_chains(shares, row_of[codes[given]], case, repeats, rng)
+        cell = np.full(len(codes), cells.size - 1)
+        cell[given] = chain
+        origin = np.arange(len(codes))
+        origin[given] = given[kept_from]
+        return cells.shown(cell, rng).gather(origin)
+
+    found = [drawn(codes[start:end], part) for start, end, part in in_parts(offsets)]
+    return pl.concat(found) if found else drawn(codes, offsets)
 
 
 def _of_rows(share: Floats, weight: Floats, row_of: Integers) -> Floats:

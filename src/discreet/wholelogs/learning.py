@@ -11,7 +11,7 @@ from discreet.arrays import Floats, Integers
 from discreet.log.instants import MONDAY, WEEK
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
-from discreet.wholelogs.courses import Courses, Released
+from discreet.wholelogs.courses import Courses, Source
 from discreet.wholelogs.grids import (
     FIRST_DAY,
     WAIT_CELLS,
@@ -20,6 +20,7 @@ from discreet.wholelogs.grids import (
     week_grid,
 )
 from discreet.wholelogs.profiles import Profile
+from discreet.wholelogs.released import Released
 from discreet.wholelogs.spending import (
     DURATIONS,
     LATER,
@@ -69,21 +70,21 @@ class Times:
     """Of each class of durations but the last: the most events of its cases."""
 
     @classmethod
-    def learn(cls, courses: Courses, released: Released, spending: Step, rng: Randomness) -> Times:
+    def learn(cls, source: Source, released: Released, spending: Step, rng: Randomness) -> Times:
         """Ask the tables one after another; what is asked follows from the answers before."""
 
         def steps(*names: str) -> tuple[Gaussian, ...]:
             return tuple(spending.find(name, Gaussian) for name in names)
 
-        weeks = _weeks(courses, released, steps(*TREND), rng)
-        starts = _start_profile(courses, released, steps(*STARTS), rng)
-        durations, longest = _durations(courses, released, steps(*DURATIONS), rng)
+        weeks = _weeks(source, released, steps(*TREND), rng)
+        starts = _start_profile(source, released, steps(*STARTS), rng)
+        durations, longest = _durations(source, released, steps(*DURATIONS), rng)
         longest_wait = max((row.high for row in durations.rows), default=1) if durations else 1
         waits, precision, row_of_relation = _waits(
-            courses, released, longest_wait, steps(*WAITS), rng
+            source, released, longest_wait, steps(*WAITS), rng
         )
         later, profile = _later_profile(
-            courses, released, waits, row_of_relation, steps(*LATER), rng
+            source, released, waits, row_of_relation, steps(*LATER), rng
         )
         return cls(
             weeks,
@@ -101,18 +102,28 @@ class Times:
 
 def _one_row(courses: Courses, cell: Integers) -> Hits:
     everyone = np.arange(courses.cases)
-    return Hits(everyone, np.zeros_like(everyone), cell, courses.cases)
+    return Hits(everyone, np.zeros_like(everyone), cell)
+
+
+def _starting(courses: Courses) -> Hits:
+    """When each case starts, by the clock on the wall."""
+    return _one_row(courses, courses.starts())
+
+
+def _starting_weeks(courses: Courses) -> Hits:
+    weeks = np.clip((courses.starts() - MONDAY) // WEEK, 0, WEEKS - 1)
+    return _one_row(courses, weeks)
 
 
 def _weeks(
-    courses: Courses, released: Released, steps: tuple[Gaussian, ...], rng: Randomness
+    source: Source, released: Released, steps: tuple[Gaussian, ...], rng: Randomness
 ) -> Floats:
     """In which week a case starts. A case adds one to one cell in every round."""
-    weeks = np.clip((courses.starts() - MONDAY) // WEEK, 0, WEEKS - 1)
     cases = released.variants.cases
     manner = TREND_MANNER if cases >= MANY_CASES else SMALL_TREND_MANNER
     learnt = learn(
-        _one_row(courses, weeks),
+        source,
+        _starting_weeks,
         np.array([float(cases)]),
         np.zeros(1, dtype=np.int64),
         week_grid(),
@@ -161,16 +172,15 @@ def _smoothed(shares: Floats, low: int, high: int, noise: float) -> Floats:
 
 
 def _start_profile(
-    courses: Courses, released: Released, steps: tuple[Gaussian, ...], rng: Randomness
+    source: Source, released: Released, steps: tuple[Gaussian, ...], rng: Randomness
 ) -> Profile:
     """On which weekday and in which slot a case starts: one to one cell in each table."""
-    starts = courses.starts()
     expected = np.array([float(released.variants.cases)])
-    return Profile.learn(_one_row(courses, starts), starts, expected, 1, steps, rng)
+    return Profile.learn(source, _starting, expected, 1, steps, rng)
 
 
 def _durations(
-    courses: Courses, released: Released, steps: tuple[Gaussian, ...], rng: Randomness
+    source: Source, released: Released, steps: tuple[Gaussian, ...], rng: Randomness
 ) -> tuple[Learnt | None, Integers]:
     """How long cases take, by classes of their number of events; a case adds one to one cell."""
     variants = released.variants
@@ -189,20 +199,19 @@ def _durations(
     expected = np.bincount(
         np.searchsorted(longest, lengths), counts, minlength=len(longest) + 1
     ).astype(np.float64)
-    own = np.searchsorted(longest, courses.lengths)
-    hits = Hits(
-        np.arange(courses.cases),
-        np.where(courses.lengths > 1, own, -1),
-        courses.duration_cells(),
-        courses.cases,
-    )
+
+    def hits(courses: Courses) -> Hits:
+        own = np.searchsorted(longest, courses.lengths)
+        row = np.where(courses.lengths > 1, own, -1)
+        return Hits(np.arange(courses.cases), row, courses.duration_cells())
+
     family = np.zeros(len(expected), dtype=np.int64)
-    learnt = learn(hits, expected, family, wait_grid(), DURATION_MANNER, 1, steps, rng)
+    learnt = learn(source, hits, expected, family, wait_grid(), DURATION_MANNER, 1, steps, rng)
     return learnt, longest
 
 
 def _waits(
-    courses: Courses,
+    source: Source,
     released: Released,
     reaching: int,
     steps: tuple[Gaussian, ...],
@@ -212,7 +221,7 @@ def _waits(
 
     No wait is longer than the cases take, by their own table, which is much less noisy.
     """
-    many = len(released.keys)
+    many = len(released.relations)
     if not many:
         return np.zeros((0, WAIT_CELLS)), np.zeros(0), np.zeros(0, dtype=np.int64)
     rho = float(sum(step.rho for step in steps))
@@ -225,14 +234,15 @@ def _waits(
     expected = np.bincount(row_of, released.counts, minlength=rows).astype(np.float64)
     family = np.zeros(rows, dtype=np.int64)
     family[row_of] = released.targets
-    relation = courses.relations(released)
-    hits = Hits(
-        courses.case[courses.second],
-        np.where(relation >= 0, np.append(row_of, -1)[relation], -1),
-        courses.wait_cells(),
-        courses.cases,
+    relations = released.relations
+
+    def hits(courses: Courses) -> Hits:
+        row = np.append(row_of, -1)[courses.relations(relations)]
+        return Hits(courses.case[courses.second], row, courses.wait_cells)
+
+    learnt = learn(
+        source, hits, expected, family, wait_grid(), WAIT_MANNER, bound, steps, rng, reaching
     )
-    learnt = learn(hits, expected, family, wait_grid(), WAIT_MANNER, bound, steps, rng, reaching)
     shares = learnt.shares.copy()
     for share, row in zip(shares, learnt.rows, strict=True):
         above = np.cumsum(share[::-1])[::-1]
@@ -257,7 +267,7 @@ def _rows(released: Released, least: float) -> Integers:
 
 
 def _later_profile(
-    courses: Courses,
+    source: Source,
     released: Released,
     waits: Floats,
     row_of_relation: Integers,
@@ -266,7 +276,7 @@ def _later_profile(
 ) -> tuple[Profile, Integers]:
     """Weekday and slot of events half a day or more after the one before, by activity."""
     activities = len(released.variants.activities)
-    if not len(released.keys):
+    if not len(released.relations):
         return Profile.even(), np.zeros(activities, dtype=np.int64)
     long = waits[:, FIRST_DAY:].sum(axis=1)[row_of_relation]
     per_variant = np.bincount(
@@ -281,10 +291,12 @@ def _later_profile(
     row_of = np.where(frequent, np.cumsum(frequent) - 1, frequent.sum())
     row_of = np.unique(row_of, return_inverse=True)[1].astype(np.int64)
     by_row = np.maximum(np.bincount(row_of, expected), 1.0)
-    second = courses.second
-    target = courses.codes[second]
-    asked = (courses.wait_cells() >= FIRST_DAY) & (target >= 0)
-    row = np.where(asked, np.append(row_of, -1)[target], -1)
-    wall = courses.wall[second]
-    hits = Hits(courses.case[second], row, wall, courses.cases)
-    return Profile.learn(hits, wall, by_row, bound, steps, rng), row_of
+
+    def hits(courses: Courses) -> Hits:
+        second = courses.second
+        target = courses.codes[second]
+        asked = (courses.wait_cells >= FIRST_DAY) & (target >= 0)
+        row = np.where(asked, np.append(row_of, -1)[target], -1)
+        return Hits(courses.case[second], row, courses.wall[second])
+
+    return Profile.learn(source, hits, by_row, bound, steps, rng), row_of

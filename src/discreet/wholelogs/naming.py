@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from discreet.arrays import Floats, Integers
-from discreet.log.events import EventLog
+from discreet.log.cases import AMOUNT, KEY, Cases, Sums, amounts
+from discreet.mechanisms.blocks.contributions import grid_of
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
 from discreet.privacy.transcript import note, unheard
 from discreet.wholelogs.attributes import MOST_VOTES, Observed
-from discreet.wholelogs.courses import Courses
+from discreet.wholelogs.courses import Courses, Source
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.spending import NAMES
-from discreet.wholelogs.tables import noisy_sum
+from discreet.wholelogs.tables import added_by
 
 OTHER = "(other)"
 """Stands for all values that are not named."""
@@ -28,22 +31,24 @@ MUCH_LOST = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """The values that are named, the number of each observed value, and noisy counts if any."""
+    """The values that are named, and noisy counts if any."""
 
     named: pl.Series
-    number: Integers
-    """Of each observed value: its place among the named ones, or else how many there are."""
     counts: Floats | None
     deviation: float
 
     def __len__(self) -> int:
         return len(self.named)
 
+    def numbers(self, values: pl.Series) -> Integers:
+        """Of each value: its place among the named ones, or else how many there are."""
+        places = pl.DataFrame({"value": self.named, "place": np.arange(len(self.named))})
+        sought = values.cast(self.named.dtype).to_frame("value")
+        found = sought.join(places, on="value", how="left", maintain_order="left")["place"]
+        return found.fill_null(len(self.named)).to_numpy().astype(np.int64)
+
     @classmethod
-    def find(
-        cls, observed: Observed, courses: Courses, attribute: Attribute, spending: Step,
-        rng: Randomness,
-    ) -> Names:  # fmt: skip
+    def find(cls, source: Source, attribute: Attribute, spending: Step, rng: Randomness) -> Names:
         """Those that are public, or else those whose noisy count reaches a threshold.
 
         A case gives 1/√k to each of k of its values: one if it is the case's, else up to
@@ -52,26 +57,36 @@ class Names:
         t·P[N ≥ T − 1/√t] ≤ t·e^{−(T − 1/√t)²/2σ²} ≤ δ′, since the discrete Gaussian is subgaussian
         (Canonne, Kane, Steinke 2020). Counts of values that are not named are dropped.
         """
-        values = observed.values
         if attribute.known:
-            place = {value: i for i, value in enumerate(attribute.known)}
-            many = len(place)
-            number = np.array([place.get(v, many) for v in values.to_list()], dtype=np.int64)
-            return cls(pl.Series(attribute.known, dtype=pl.String), number, None, 0.0)
+            return cls(pl.Series(attribute.known, dtype=pl.String), None, 0.0)
         step = spending.find(f"{NAMES}{attribute.column}", Gaussian)
+        noise = step.noise(1)
+        grid = grid_of(noise)
+        key = 0 if attribute.of_case else rng.bits(63)
+        votes = source.total(votes_for(attribute, key, grid))
+        with unheard():
+            noisy = noise.finer(grid).added(votes[AMOUNT].to_numpy(), rng) / grid
+        least = naming_threshold(step, 1 if attribute.of_case else MOST_VOTES)
+        shown = np.flatnonzero(noisy >= least)
+        note(step.name, noisy[shown])
+        return cls(votes[KEY].gather(shown), noisy[shown], noise.deviation)
+
+
+def votes_for(attribute: Attribute, key: int, grid: int) -> Callable[[Courses], pl.DataFrame]:
+    """A question: what the cases give to each value, in whole multiples of 1/grid."""
+
+    def question(courses: Courses) -> pl.DataFrame:
+        observed = courses.observed(attribute)
         if attribute.of_case:
             one = observed.of_cases(courses.offsets)
             owner, value = np.flatnonzero(one >= 0), one[one >= 0]
         else:
-            owner, value = observed.votes(courses.offsets, rng)
-        with unheard():
-            noisy, deviation = noisy_sum(owner, value, len(values), courses.cases, 1, step, rng)
-        least = naming_threshold(step, 1 if attribute.of_case else MOST_VOTES)
-        shown = np.flatnonzero(noisy >= least)
-        note(step.name, noisy[shown])
-        number = np.full(len(values), len(shown))
-        number[shown] = np.arange(len(shown))
-        return cls(values.gather(shown), number, noisy[shown], deviation)
+            owner, value = observed.votes(courses.offsets, courses.instants, key)
+        many = max(1, len(observed.values))
+        by_code = added_by(lambda _: (owner, value), many, 1, grid)(courses)
+        return by_code.with_columns(observed.values.gather(by_code[KEY]).alias(KEY))
+
+    return question
 
 
 def naming_threshold(step: Gaussian, votes: int) -> float:
@@ -91,23 +106,33 @@ def least_named(attribute: Attribute, spending: Step | None) -> int:
     return math.ceil(naming_threshold(step, 1 if attribute.of_case else MOST_VOTES))
 
 
-def rare_values(log: EventLog, attribute: Attribute, spending: Step | None) -> list[str]:
+def rare_values(sums: Sums, attribute: Attribute, spending: Step | None) -> list[str]:
     """For the holder of the log: what becomes `(other)` if that is much. Reads the raw log."""
     least = least_named(attribute, spending)
-    observed = Observed.of(log, attribute)
-    held = np.flatnonzero(observed.present)
-    if not least or attribute.numeric or not len(held):
+    if not least or attribute.numeric:
         return []
-    case = np.searchsorted(log.offsets, held, side="right") - 1
-    wide = max(1, len(observed.values))
-    cases = np.bincount(np.unique(case * wide + observed.codes[held]) % wide, minlength=wide)
-    rare = cases < least
-    lost = float(rare[observed.codes[held]].mean())
+    events, cases = (sums.total(partial(_holders, attribute, one)) for one in (False, True))
+    held = events[AMOUNT].to_numpy()
+    rare = cases[AMOUNT].to_numpy() < least
+    lost = float(held[rare].sum() / max(1, held.sum()))
     if lost < MUCH_LOST:
         return []
     return [
-        f"{int(rare.sum()):,} of {wide:,} values of {attribute.column} are in fewer than {least:,} "
-        f"cases; they have {lost:.0%} of its events and will mostly become {OTHER}. Leave the "
-        f"column out, release a coarser one, name its values if they are public "
+        f"{int(rare.sum()):,} of {len(rare):,} values of {attribute.column} are in fewer than "
+        f"{least:,} cases; they have {lost:.0%} of its events and will mostly become {OTHER}. "
+        f"Leave the column out, release a coarser one, name its values if they are public "
         f"({attribute.column}=A|B|C), or raise epsilon"
     ]
+
+
+def _holders(attribute: Attribute, by_case: bool, cases: Cases) -> pl.DataFrame:
+    """How many events, or cases, have each value."""
+    observed = Observed.of(cases.column(attribute.column), attribute)
+    held = np.flatnonzero(observed.present)
+    wide = max(1, len(observed.values))
+    keys = observed.codes[held]
+    if by_case:
+        case = np.searchsorted(cases.offsets, held, side="right") - 1
+        keys = np.unique(case * wide + keys) % wide
+    value, many = np.unique(keys, return_counts=True)
+    return amounts(observed.values.gather(value), many)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
+from discreet.wholelogs.courses import Courses, Source
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.grids import Grid
 from discreet.wholelogs.sampling import choose, choose_by_row, fractions
@@ -76,26 +78,33 @@ class Numbers:
 
     @classmethod
     def learn(
-        cls, case: Integers, amount: Floats, cases: int, expected: float, bound: int,
-        attribute: Attribute, spending: Step, rng: Randomness,
+        cls, source: Source, numbers: Callable[[Courses], tuple[Integers, Floats]],
+        expected: float, bound: int, attribute: Attribute, spending: Step, rng: Randomness,
     ) -> Numbers:  # fmt: skip
-        """From the numbers of each case: magnitude in two rounds, and grain.
+        """From the numbers of cases: magnitude in two rounds, and grain.
 
         To each table a case adds one for each of its numbers, bounded as a whole.
         """
-        row = np.zeros(len(amount), dtype=np.int64)
+
+        def by(cells: Callable[[Floats], Integers]) -> Callable[[Courses], Hits]:
+            def hits(courses: Courses) -> Hits:
+                case, number = numbers(courses)
+                return Hits(case, np.zeros_like(case), cells(number))
+
+            return hits
+
         family, total = np.zeros(1, dtype=np.int64), np.array([max(expected, 1.0)])
 
         def steps(*names: str) -> tuple[Gaussian, ...]:
             return tuple(spending.find(attribute.step(name), Gaussian) for name in names)
 
         learnt = learn(
-            Hits(case, row, magnitude_cells(amount), cases), total, family, magnitude_grid(),
-            NUMBER_MANNER, bound, steps("magnitudes, coarse", "magnitudes, fine"), rng,
+            source, by(magnitude_cells), total, family, magnitude_grid(), NUMBER_MANNER, bound,
+            steps("magnitudes, coarse", "magnitudes, fine"), rng,
         )  # fmt: skip
         grains = learn(
-            Hits(case, row, grain_cells(amount), cases), total, family,
-            Grid.plain(len(GRAINS) + 1), GRAIN_MANNER, bound, steps("grains"), rng,
+            source, by(grain_cells), total, family, Grid.plain(len(GRAINS) + 1), GRAIN_MANNER,
+            bound, steps("grains"), rng,
         ).shares[0]  # fmt: skip
         starts, _, deviation = learnt.rows[0].rounds[-1]
         shares = learnt.shares[0]

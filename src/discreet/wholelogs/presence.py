@@ -10,9 +10,10 @@ from discreet.arrays import Floats, Integers
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
 from discreet.wholelogs.attributes import Observed
-from discreet.wholelogs.courses import Courses, Released
+from discreet.wholelogs.courses import Courses, Source
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.grids import Grid
+from discreet.wholelogs.released import Released
 from discreet.wholelogs.tables import Hits, Manner, learn
 
 VALUE_MANNER = Manner(least=(), most_parts=1, weight=3.0, narrowed=False)
@@ -50,8 +51,8 @@ class Presence:
 
     @classmethod
     def learn(
-        cls, observed: Observed, courses: Courses, released: Released, attribute: Attribute,
-        spending: Step, rng: Randomness,
+        cls, source: Source, released: Released, attribute: Attribute, spending: Step,
+        rng: Randomness,
     ) -> Presence:  # fmt: skip
         """A case adds one per event, in the row of its activity, bounded by a typical case.
 
@@ -63,15 +64,14 @@ class Presence:
         deviation = step.noise(bound).deviation
         row_of = rows_of_frequent(counts, FREQUENT * deviation)
         by_row = np.maximum(np.bincount(row_of, counts, minlength=1), 1.0)
+
+        def hits(courses: Courses) -> Hits:
+            row = np.append(row_of, -1)[courses.codes]
+            return Hits(courses.case, row, _kinds(courses.observed(attribute), courses))
+
         learnt = learn(
-            Hits(
-                courses.case,
-                np.append(row_of, -1)[courses.codes],
-                _kinds(observed, courses),
-                courses.cases,
-            ),
-            by_row, np.zeros(len(by_row), dtype=np.int64), Grid.plain(4), VALUE_MANNER, bound,
-            (step,), rng,
+            source, hits, by_row, np.zeros(len(by_row), dtype=np.int64), Grid.plain(4),
+            VALUE_MANNER, bound, (step,), rng,
         )  # fmt: skip
         noisy = np.stack([row.rounds[-1][1] for row in learnt.rows])
         events = learnt.shares * learnt.totals[:, None]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from discreet.arrays import Floats, Ints
+from discreet.arrays import Floats, Integers
 from discreet.log.instants import DAY, MONDAY
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
+from discreet.wholelogs.courses import Courses, Source
 from discreet.wholelogs.grids import SLOTS, Grid, slots
 from discreet.wholelogs.tables import Hits, Manner, learn, noisy_sum
 
@@ -34,28 +36,39 @@ class Profile:
 
     @classmethod
     def learn(
-        cls, hits: Hits, wall: Ints, expected: Floats, bound: int, steps: tuple[Gaussian, ...],
-        rng: Randomness,
+        cls, source: Source, hits: Callable[[Courses], Hits], expected: Floats, bound: int,
+        steps: tuple[Gaussian, ...], rng: Randomness,
     ) -> Profile:  # fmt: skip
         """Three tables of the same hits, by the time on the wall: weekdays, slots, and both.
 
-        The last counts hours, not slots. It corrects what weekdays and hours would give if they
-        were independent, as far as the noise allows.
+        The cells of the hits are times on the wall. The last table counts hours, not slots. It
+        corrects what weekdays and hours would give if they were independent, as far as the noise
+        allows.
         """
-        weekday = np.asarray((wall - MONDAY) // DAY % 7, dtype=np.int64)
-        slot = slots(wall)
+
+        def by_day(courses: Courses) -> Hits:
+            found = hits(courses)
+            return replace(found, cell=_weekday(found.cell))
+
+        def by_slot(courses: Courses) -> Hits:
+            found = hits(courses)
+            return replace(found, cell=slots(found.cell))
+
+        def by_both(courses: Courses) -> tuple[Integers, Integers]:
+            found = hits(courses).asked()
+            moment = _weekday(found.cell) * 24 + slots(found.cell) % 24
+            return found.case, found.row * MOMENTS + moment
+
         family = np.zeros(len(expected), dtype=np.int64)
         days, times = (
             learn(
-                Hits(hits.case, hits.row, cell, hits.cases), expected, family, Grid.plain(size),
-                PROFILE_MANNER, bound, (step,), rng,
+                source, cells, expected, family, Grid.plain(size), PROFILE_MANNER, bound, (step,),
+                rng,
             )
-            for cell, size, step in ((weekday, 7, steps[0]), (slot, SLOTS, steps[1]))
+            for cells, size, step in ((by_day, 7, steps[0]), (by_slot, SLOTS, steps[1]))
         )  # fmt: skip
-        asked = Hits(hits.case, hits.row, weekday * 24 + slot % 24, hits.cases).asked()
-        key = asked.row * MOMENTS + asked.cell
         size = len(expected) * MOMENTS
-        flat, spread = noisy_sum(asked.case, key, size, asked.cases, bound, steps[2], rng)
+        flat, spread = noisy_sum(source, by_both, size, bound, steps[2], rng)
         hours = times.shares[:, :24] + times.shares[:, 24:]
         joint = _together(
             days.shares, hours, flat.reshape(len(expected), MOMENTS), spread, times.totals
@@ -74,6 +87,10 @@ class Profile:
         """Shares of hours on each weekday, on the hour or not."""
         both = self.shares[:, :, :24] + self.shares[:, :, 24:]
         return np.asarray(both / np.maximum(both.sum(axis=2, keepdims=True), 1e-300))
+
+
+def _weekday(wall: Integers) -> Integers:
+    return np.asarray((wall - MONDAY) // DAY % 7, dtype=np.int64)
 
 
 def _together(

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from discreet.arrays import Floats, Integers
 from discreet.privacy.randomness import Randomness
+
+AT_ONCE = 1 << 20
+"""Events that are drawn at once; a larger log is drawn in several parts."""
+
+
+def in_parts(offsets: Integers) -> Iterator[tuple[int, int, Integers]]:
+    """Where the events of each part begin and end, and those of its cases within it."""
+    parts = offsets[:-1] // AT_ONCE
+    for part in np.unique(parts):
+        first, last = np.searchsorted(parts, [part, part + 1])
+        start, end = int(offsets[first]), int(offsets[last])
+        yield start, end, offsets[first : last + 1] - start
 
 
 def fractions(size: int, rng: Randomness) -> Floats:

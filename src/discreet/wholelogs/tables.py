@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import Floats, Integers
-from discreet.mechanisms.blocks.contributions import Contributions
+from discreet.log.cases import AMOUNT, KEY, amounts
+from discreet.mechanisms.blocks.contributions import Contributions, grid_of
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
+from discreet.wholelogs.courses import Courses, Source
 from discreet.wholelogs.fitting import Row, equal_mass, fit_rows, reach
 from discreet.wholelogs.grids import Grid
 
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """What the cases of a log add to a table: `case[i]` one to `cell[i]` of `row[i]`.
+    """What some cases add to a table: `case[i]` one to `cell[i]` of `row[i]`.
 
     Each must follow from that case alone and from what is public or released already. Entries
     of row −1 are not asked for.
@@ -25,7 +29,6 @@ class Hits:
     case: Integers
     row: Integers
     cell: Integers
-    cases: int
 
     def asked(self) -> Hits:
         """Without what is not asked for."""
@@ -33,11 +36,29 @@ class Hits:
         return replace(self, case=self.case[kept], row=self.row[kept], cell=self.cell[kept])
 
 
+def added_by(
+    entries: Callable[[Courses], tuple[Integers, Integers]], size: int, bound: int, grid: int
+) -> Callable[[Courses], pl.DataFrame]:
+    """A question: the counts of each key, each case's vector bounded by itself.
+
+    `entries` has cases and keys, each to be counted once, among some cases.
+    """
+
+    def question(courses: Courses) -> pl.DataFrame:
+        case, key = entries(courses)
+        given = Contributions.of(case, key, size)
+        steps = given.bounded(bound, "l2", courses.cases, grid)
+        total = np.bincount(given.key, steps, minlength=1)  # exact: whole numbers below 2⁵³
+        held = np.flatnonzero(total)
+        return amounts(held, total[held].astype(np.int64))
+
+    return question
+
+
 def noisy_sum(
-    case: Integers,
-    key: Integers,
+    source: Source,
+    entries: Callable[[Courses], tuple[Integers, Integers]],
     size: int,
-    cases: int,
     bound: int,
     step: Gaussian,
     rng: Randomness,
@@ -50,9 +71,11 @@ def noisy_sum(
     bound/2ρ on every key makes it ρ-zCDP.
     """
     noise = step.noise(bound)
-    given = Contributions.of(case, key, size)
-    counts = given.noisy_counts(np.ones(cases, dtype=np.int64), bound, "l2", noise, rng)
-    return counts, noise.deviation
+    grid = grid_of(noise)
+    answer = source.total(added_by(entries, size, bound, grid))
+    total = np.zeros(size, dtype=np.int64)
+    total[answer[KEY].to_numpy()] = answer[AMOUNT].to_numpy()
+    return noise.finer(grid).added(total, rng) / grid, noise.deviation
 
 
 @dataclass(frozen=True)
@@ -114,7 +137,8 @@ class Known:
 
 
 def learn(
-    hits: Hits,
+    source: Source,
+    hits: Callable[[Courses], Hits],
     expected: Floats,
     family: Integers,
     grid: Grid,
@@ -127,21 +151,23 @@ def learn(
 ) -> Learnt:
     """Learn a distribution for each row, in as many rounds as there are steps.
 
-    `expected` are the totals of the rows by what is released already, `family` numbers rows that
-    are alike. Where it is known already which cell the rows reach up to, `reaching` says so; else
-    the first round tells. `known` are cells that were counted before, in another way.
+    `hits` says what some cases add. `expected` are the totals of the rows by what is released
+    already, `family` numbers rows that are alike. Where it is known already which cell the rows
+    reach up to, `reaching` says so; else the first round tells. `known` are cells that were
+    counted before, in another way.
 
     The first round counts the grid's groups; each later one parts of about equal mass by what is
     known so far, as many as the noise allows. Each round is one `noisy_sum`, so it is ρ-zCDP with
     the ρ of its step, and its cells follow from the answers before it.
     """
-    asked = hits.asked()
     many = len(expected)
-    groups = grid.group_of_cell
-    key = asked.row * len(grid.groups) + groups[asked.cell]
-    flat, deviation = noisy_sum(
-        asked.case, key, many * len(grid.groups), asked.cases, bound, steps[0], rng
-    )
+    groups, wide = grid.group_of_cell, len(grid.groups)
+
+    def first_round(courses: Courses) -> tuple[Integers, Integers]:
+        asked = hits(courses).asked()
+        return asked.case, asked.row * wide + groups[asked.cell]
+
+    flat, deviation = noisy_sum(source, first_round, many * wide, bound, steps[0], rng)
     counts = flat.reshape(many, -1)
     rows = []
     for noisy in counts:
@@ -162,16 +188,17 @@ def learn(
     _estimate_totals(rows, expected, manner)
     shares = _fitted(rows, pooled, family, manner)
     for step, least in zip(steps[1:], manner.least, strict=True):
-        _ask_again(rows, shares, asked, grid, manner, least, bound, step, rng)
+        _ask_again(source, rows, shares, hits, grid, manner, least, bound, step, rng)
         _estimate_totals(rows, expected, manner)
         shares = _fitted(rows, pooled, family, manner)
     return Learnt(shares, rows)
 
 
 def _ask_again(
+    source: Source,
     rows: list[Row],
     shares: Floats,
-    asked: Hits,
+    hits: Callable[[Courses], Hits],
     grid: Grid,
     manner: Manner,
     least: float,
@@ -193,8 +220,12 @@ def _ask_again(
         part_of_cell[number] = size + np.searchsorted(first, cells, side="right") - 1
         starts.append(first)
         size += len(first)
-    key = part_of_cell[asked.row, asked.cell]
-    noisy, deviation = noisy_sum(asked.case, key, size, asked.cases, bound, step, rng)
+
+    def again(courses: Courses) -> tuple[Integers, Integers]:
+        asked = hits(courses).asked()
+        return asked.case, part_of_cell[asked.row, asked.cell]
+
+    noisy, deviation = noisy_sum(source, again, size, bound, step, rng)
     begin = 0
     for row, first in zip(rows, starts, strict=True):
         row.rounds.append((first, noisy[begin : begin + len(first)], deviation))

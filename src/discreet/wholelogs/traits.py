@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+import polars as pl
 
-from discreet.arrays import Floats, Integers, Ints
+from discreet.arrays import Floats, Integers
+from discreet.log.cases import AMOUNT, KEY, amounts
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing
-from discreet.wholelogs.courses import Courses
+from discreet.wholelogs.courses import Courses, Source
 
 CLASSES = 4
 """Lengths and durations are told apart in so many classes of about equal size."""
@@ -33,7 +37,7 @@ class Trait:
     """
 
     name: str
-    raw: Integers
+    raw: Callable[[Courses], Integers]
     drawn: Integers
     classes: int
 
@@ -45,7 +49,13 @@ class Trait:
         row = np.where(frequent, np.cumsum(frequent) - 1, rest)
         if rest and counts[~frequent].sum() < least:
             row = np.where(frequent, row, row[np.argmax(counts)])
-        return Trait(self.name, row[self.raw], row[self.drawn], int(row.max(initial=0)) + 1)
+        raw = self.raw
+        return Trait(
+            self.name,
+            lambda courses: row[raw(courses)],
+            row[self.drawn],
+            int(row.max(initial=0)) + 1,
+        )
 
     @property
     def expected(self) -> Floats:
@@ -53,32 +63,56 @@ class Trait:
         return np.bincount(self.drawn, minlength=self.classes).astype(np.float64)
 
 
-def traits(courses: Courses, codes: Integers, offsets: Integers, times: Integers) -> list[Trait]:
+def traits(codes: Integers, offsets: Integers, times: Integers) -> list[Trait]:
     """All candidates that follow from activities and times; the first says nothing."""
     size = int(codes.max(initial=-1)) + 1
-    whole = Trait("nothing", np.zeros(courses.cases, np.int64), np.zeros_like(offsets[1:]), 1)
+    found = [Trait("nothing", _nothing, np.zeros_like(offsets[1:]), 1)]
     if not size:
-        return [whole]
-    raw, raw_ends = courses.codes, courses.offsets
-    known = np.where((raw >= 0) & (raw < size), raw, size)
-    found = [
-        whole,
-        Trait("last activity", known[raw_ends[1:] - 1], codes[offsets[1:] - 1], size + 1),
-        Trait("first activity", known[raw_ends[:-1]], codes[offsets[:-1]], size + 1),
-        _by_quantile("number of events", courses.lengths, np.diff(offsets)),
-        _by_quantile(
-            "duration",
-            courses.instants[raw_ends[1:] - 1] - courses.instants[raw_ends[:-1]],
-            times[offsets[1:] - 1] - times[offsets[:-1]],
-        ),
+        return found
+    last, first = codes[offsets[1:] - 1], codes[offsets[:-1]]
+    found += [
+        Trait("last activity", partial(_last, size), last, size + 1),
+        Trait("first activity", partial(_first, size), first, size + 1),
+        _by_quantile("number of events", _length, np.diff(offsets)),
+        _by_quantile("duration", _duration, times[offsets[1:] - 1] - times[offsets[:-1]]),
     ]
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     cases = np.bincount(np.unique(owner * size + codes) % size, minlength=size)
     balance = np.abs(cases / (len(offsets) - 1) - 0.5)
     for activity in np.argsort(balance, kind="stable")[:PRESENCES].tolist():
-        own, other = _present(raw, raw_ends, activity), _present(codes, offsets, activity)
-        found.append(Trait("presence", own, other, 2))
+        drawn = _present(codes, offsets, activity)
+        found.append(Trait("presence", partial(_has, activity), drawn, 2))
     return found
+
+
+def _nothing(courses: Courses) -> Integers:
+    return np.zeros(courses.cases, dtype=np.int64)
+
+
+def _last(size: int, courses: Courses) -> Integers:
+    return _known(courses.codes[courses.offsets[1:] - 1], size)
+
+
+def _first(size: int, courses: Courses) -> Integers:
+    return _known(courses.codes[courses.offsets[:-1]], size)
+
+
+def _known(codes: Integers, size: int) -> Integers:
+    """The activities that the release has, and one class for all others."""
+    return np.where((codes >= 0) & (codes < size), codes, size)
+
+
+def _length(courses: Courses) -> Integers:
+    return courses.lengths
+
+
+def _duration(courses: Courses) -> Integers:
+    begin, end = courses.offsets[:-1], courses.offsets[1:] - 1
+    return courses.instants[end] - courses.instants[begin]
+
+
+def _has(activity: int, courses: Courses) -> Integers:
+    return _present(courses.codes, courses.offsets, activity)
 
 
 def _present(codes: Integers, offsets: Integers, activity: int) -> Integers:
@@ -88,18 +122,21 @@ def _present(codes: Integers, offsets: Integers, activity: int) -> Integers:
     return np.logical_or.reduceat(codes == activity, offsets[:-1]).astype(np.int64)
 
 
-def _by_quantile(name: str, raw: Ints, drawn: Ints) -> Trait:
+def _by_quantile(name: str, raw: Callable[[Courses], Integers], drawn: Integers) -> Trait:
     """Classes of about equal size in the release."""
     inner = np.arange(1, CLASSES) / CLASSES
     cuts = np.unique(np.quantile(drawn, inner, method="lower")) if len(drawn) else drawn[:0]
     cuts = cuts[cuts < drawn.max(initial=0)]
-    own, other = (np.searchsorted(cuts, values).astype(np.int64) for values in (raw, drawn))
-    return Trait(name, own, other, len(cuts) + 1)
+
+    def placed(courses: Courses) -> Integers:
+        return np.searchsorted(cuts, raw(courses)).astype(np.int64)
+
+    return Trait(name, placed, np.searchsorted(cuts, drawn).astype(np.int64), len(cuts) + 1)
 
 
 def choose_trait(
-    candidates: list[Trait], cell: Integers, shares: Floats, deviation: float, step: Choosing,
-    rng: Randomness,
+    source: Source, candidates: list[Trait], cell: Callable[[Courses], Integers], shares: Floats,
+    deviation: float, step: Choosing, rng: Randomness,
 ) -> Trait:  # fmt: skip
     """The trait with which the values of cases vary most, beyond what its table would cost.
 
@@ -112,10 +149,21 @@ def choose_trait(
     """
     share = np.floor(shares / max(shares.sum(), 1e-300) * GRAIN).astype(np.int64)
     share[np.argmax(share)] += GRAIN - int(share.sum())
+    many = len(share)
+    begin = np.cumsum([0, *(trait.classes * many for trait in candidates)])
+
+    def tables(courses: Courses) -> pl.DataFrame:
+        own, raw = cell(courses), [trait.raw(courses) for trait in candidates]
+        keys = [start + x * many + own for start, x in zip(begin, raw, strict=False)]
+        key, counts = np.unique(np.concatenate(keys), return_counts=True)
+        return amounts(key, counts)
+
+    answer = source.total(tables)
+    flat = np.zeros(begin[-1], dtype=np.int64)
+    flat[answer[KEY].to_numpy()] = answer[AMOUNT].to_numpy()
     scores = []
-    for trait in candidates:
-        table = np.zeros((trait.classes, len(share)), dtype=np.int64)
-        np.add.at(table, (trait.raw, cell), 1)
+    for trait, start in zip(candidates, begin, strict=False):
+        table = flat[start : start + trait.classes * many].reshape(trait.classes, many)
         apart = np.abs(table * GRAIN - table.sum(axis=1, keepdims=True) * share)
         cells = (trait.classes - 1) * len(share)
         scores.append(int(apart.sum()) - round(NOISE_COST * deviation * cells * GRAIN))

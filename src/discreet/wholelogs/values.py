@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import polars as pl
 
 from discreet.arrays import Floats, Integers
-from discreet.log.events import EventLog
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Gaussian, Step
-from discreet.wholelogs.attributes import Observed
 from discreet.wholelogs.cells import Cells
-from discreet.wholelogs.courses import Courses, Released
+from discreet.wholelogs.courses import Courses, Source
 from discreet.wholelogs.declaring import Attribute
 from discreet.wholelogs.event_values import draw_events
 from discreet.wholelogs.fitting import Row, fit_rows, nearest
 from discreet.wholelogs.presence import FREQUENT, VALUE_MANNER
+from discreet.wholelogs.released import Released
 from discreet.wholelogs.sampling import choose_by_row
 from discreet.wholelogs.spending import TRAIT
 from discreet.wholelogs.tables import noisy_sum
@@ -29,43 +30,54 @@ RAKED = 30
 
 
 def draw_attribute(
-    log: EventLog, courses: Courses, released: Released, attribute: Attribute, codes: Integers,
-    offsets: Integers, traits: list[Trait], spending: Step, rng: Randomness,
+    source: Source, released: Released, attribute: Attribute, codes: Integers, offsets: Integers,
+    traits: list[Trait], spending: Step, rng: Randomness,
 ) -> pl.Series:  # fmt: skip
     """Learn an attribute and draw a value for each event of the new cases.
 
     An attribute of cases becomes a trait that later ones may go with.
     """
-    observed = Observed.of(log, attribute)
     if not attribute.of_case:
-        return draw_events(observed, courses, released, attribute, codes, offsets, spending, rng)
-    code, cases = observed.of_cases(courses.offsets), float(released.variants.cases)
-    cells = Cells.learn(
-        observed, courses, np.arange(len(code)), code, cases, 1, attribute, spending, rng
-    )
-    own = cells.of(observed)[code]
-    trait, shares = _by_trait(own, cells, cases, traits, spending, rng)
+        return draw_events(source, released, attribute, codes, offsets, spending, rng)
+
+    def held(courses: Courses) -> tuple[Integers, Integers]:
+        code = courses.observed(attribute).of_cases(courses.offsets)
+        return np.arange(len(code)), code
+
+    cases = float(released.variants.cases)
+    cells = Cells.learn(source, held, cases, 1, attribute, spending, rng)
+
+    def own(courses: Courses) -> Integers:
+        return cells.of(courses.observed(attribute))[held(courses)[1]]
+
+    trait, shares = _by_trait(source, own, cells, cases, traits, spending, rng)
     drawn = choose_by_row(shares, trait.drawn, rng)
     traits.append(Trait(attribute.column, own, drawn, cells.size))
     return cells.shown(drawn, rng).gather(np.repeat(np.arange(len(drawn)), np.diff(offsets)))
 
 
 def _by_trait(
-    own: Integers, cells: Cells, cases: float, traits: list[Trait], spending: Step, rng: Randomness
-) -> tuple[Trait, Floats]:
+    source: Source, own: Callable[[Courses], Integers], cells: Cells, cases: float,
+    traits: list[Trait], spending: Step, rng: Randomness,
+) -> tuple[Trait, Floats]:  # fmt: skip
     """With which trait the values of cases go, and their shares in each class of it.
 
     A case adds one to one cell of the table of values, moves the choice of the trait as
     `choose_trait` says, and adds one to one cell of the table of values by that trait.
     """
-    attribute, everyone = cells.attribute, np.arange(len(own))
+    attribute, many = cells.attribute, cells.size
     alone = spending.find(attribute.step("values"), Gaussian)
     table = spending.find(attribute.step("values by trait"), Gaussian)
-    noisy, deviation = noisy_sum(everyone, own, cells.size, len(own), 1, alone, rng)
+
+    def values(courses: Courses) -> tuple[Integers, Integers]:
+        return np.arange(courses.cases), own(courses)
+
+    noisy, deviation = noisy_sum(source, values, many, 1, alone, rng)
     counts, precision = cells.seen()
     counts, precision = _joined(counts, precision, noisy, deviation**-2.0)
     spread = table.noise(1).deviation
     trait = choose_trait(
+        source,
         [one.pooled(FREQUENT * spread) for one in traits],
         own,
         nearest(counts, precision, cases, TRUST),
@@ -73,9 +85,12 @@ def _by_trait(
         spending.find(f"{TRAIT}{attribute.column}", Choosing),
         rng,
     )
-    key = trait.raw * cells.size + own
-    flat, _ = noisy_sum(everyone, key, trait.classes * cells.size, len(own), 1, table, rng)
-    by_class = flat.reshape(trait.classes, cells.size)
+
+    def by_trait(courses: Courses) -> tuple[Integers, Integers]:
+        return np.arange(courses.cases), trait.raw(courses) * many + own(courses)
+
+    flat, _ = noisy_sum(source, by_trait, trait.classes * many, 1, table, rng)
+    by_class = flat.reshape(trait.classes, many)
     sums = by_class.sum(axis=0)
     counts, precision = _joined(counts, precision, sums, spread**-2.0 / trait.classes)
     whole = nearest(counts, precision, cases, TRUST)

@@ -9,8 +9,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from discreet.log.cases import AMOUNT
+from discreet.log.events import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.parameters import ParameterError, fraction, parameter
@@ -68,6 +68,7 @@ class WholeLog(Mechanism["EventLog"]):
     """
 
     returns: ClassVar[str] = "log"
+    reads: ClassVar[Reads] = "cases"
 
     delta: float = delta_parameter()
     times_share: float = parameter(
@@ -169,46 +170,53 @@ class WholeLog(Mechanism["EventLog"]):
             if (least := least_named(attribute, self.spending))
         )
 
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        named = (one.column for one in self.asked)
+        return (*([self.begun] if self.begun else []), *named)
+
     def check(self, log: EventLog) -> None:
         """Refuse before anything is spent: also a log without times or an attribute asked for."""
-        from discreet.log.instants import microseconds
+        from discreet.log.summing import sums_over
         from discreet.wholelogs.attributes import check_attribute
         from discreet.wholelogs.work import check_begun
 
         super().check(log)
-        microseconds(log)
+        schema = sums_over(log, self._columns).schema
         if self.begun:
-            check_begun(log, self.begun)
+            check_begun(schema, self.begun)
         for attribute in self.asked:
-            check_attribute(log, attribute)
+            check_attribute(schema, attribute)
         if self.spending is not None:
             self.inner.check(log)
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log."""
-        from discreet.log.instants import microseconds
-        from discreet.wholelogs.clock import within
+        from discreet.log.summing import sums_over
+        from discreet.wholelogs.clock import outside_stretch
         from discreet.wholelogs.naming import rare_values
 
         found = super().advice(log)
-        times = microseconds(log)
-        outside = int(np.count_nonzero(times != within(times)))
+        sums = sums_over(log, self._columns)
+        outside = int(sums.total(outside_stretch)[AMOUNT].sum())
         if outside:
             found.append(
                 f"{outside} events lie before 1970 or after June 2048; the release moves them to "
                 "the edge of that stretch"
             )
         for attribute in self.asked:
-            found += rare_values(log, attribute, self.spending)
+            found += rare_values(sums, attribute, self.spending)
         return found
 
     def _draw(self, log: EventLog, rng: Randomness) -> EventLog:
+        from discreet.log.summing import sums_over
         from discreet.wholelogs.completing import complete
 
         variants = self.inner._draw(log, rng)
         assert isinstance(variants, Variants)
         assert self.spending is not None
-        return complete(log, variants, self.asked, self.begun, self.zone, self.spending, rng)
+        sums = sums_over(log, self._columns)
+        return complete(sums, variants, self.asked, self.begun, self.zone, self.spending, rng)
 
 
 def _down(value: Fraction) -> float:

@@ -9,16 +9,15 @@ import polars as pl
 
 from discreet.arrays import Floats, Integers
 from discreet.log.errors import LogError
-from discreet.log.events import EventLog
 from discreet.log.instants import DAY, MONDAY
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
-from discreet.wholelogs.attributes import column_of
 from discreet.wholelogs.clock import FIRST, Clock, within
-from discreet.wholelogs.courses import Courses, Released, days_between, later_events
+from discreet.wholelogs.courses import Courses, Source, days_between
 from discreet.wholelogs.drawing import MILLISECOND, Slots
 from discreet.wholelogs.grids import FIRST_DAY, day_bounds, short_bounds, wait_cells, wait_grid
 from discreet.wholelogs.learning import WAIT_MANNER, Times
+from discreet.wholelogs.released import Released, later_events
 from discreet.wholelogs.sampling import choose_by_row, fractions
 from discreet.wholelogs.spending import OVERLAPS, WORK
 from discreet.wholelogs.tables import Hits, learn, noisy_sum
@@ -30,11 +29,11 @@ FREQUENT = 6
 """An activity has a row of its own if so many deviations of the noise are expected in it."""
 
 
-def check_begun(log: EventLog, column: str) -> None:
+def check_begun(schema: pl.DataFrame, column: str) -> None:
     """Raise LogError if there is no such column, or not one of times."""
-    if column not in log.table.columns:
+    if column not in schema.columns:
         raise LogError(f"this log has no column {column!r} that says when events began")
-    kind = log.table[column].dtype
+    kind = schema[column].dtype
     if not isinstance(kind, pl.Datetime):
         raise LogError(
             f"the column {column!r} holds {kind}, not times; read the log with "
@@ -54,18 +53,12 @@ class Work:
 
     @classmethod
     def learn(
-        cls, log: EventLog, column: str, courses: Courses, released: Released, clock: Clock,
-        spending: Step, rng: Randomness,
-    ) -> Work:  # fmt: skip
+        cls, source: Source, column: str, released: Released, spending: Step, rng: Randomness
+    ) -> Work:
         """Two tables. A case adds one per event in each, bounded in L2 as a whole.
 
         An event that lacks the time of its beginning began when it ended.
         """
-        ends = courses.instants
-        ticks = column_of(log, column).dt.cast_time_unit("us").to_physical()
-        given = within(ticks.fill_null(pl.Series(ends)).to_numpy())
-        begun = np.minimum(given, ends)
-        cell = wait_cells(ends - begun, days_between(clock.wall(begun), courses.wall))
         steps = tuple(spending.find(name, Gaussian) for name in WORK)
         bound = released.typical_events()
         counts = released.events_by_activity()
@@ -73,15 +66,25 @@ class Work:
         row_of = np.where(frequent, np.cumsum(frequent) - 1, frequent.sum())
         row_of = np.unique(row_of, return_inverse=True)[1].astype(np.int64)
         expected = np.maximum(np.bincount(row_of, counts, minlength=1), 1.0)
-        row = np.append(row_of, -1)[courses.codes]
+        clock = source.clock
+
+        def hits(courses: Courses) -> Hits:
+            begun = _begun(courses, column)
+            days = days_between(clock.wall(begun), courses.wall)
+            row = np.append(row_of, -1)[courses.codes]
+            return Hits(courses.case, row, wait_cells(courses.instants - begun, days))
+
+        def overlaps(courses: Courses) -> tuple[Integers, Integers]:
+            second = courses.second
+            early = _begun(courses, column)[second] < courses.instants[second - 1]
+            return courses.case[second], early.astype(np.int64)
+
         learnt = learn(
-            Hits(courses.case, row, cell, courses.cases), expected,
+            source, hits, expected,
             np.zeros(len(expected), dtype=np.int64), wait_grid(), WAIT_MANNER, bound, steps, rng,
         )  # fmt: skip
-        second = courses.second
-        early = (begun[second] < ends[second - 1]).astype(np.int64)
         step = spending.find(OVERLAPS, Gaussian)
-        both, _ = noisy_sum(courses.case[second], early, 2, courses.cases, bound, step, rng)
+        both, _ = noisy_sum(source, overlaps, 2, bound, step, rng)
         sure = np.maximum(both, 0)
         overlapping = float(sure[1] / sure.sum()) if sure.sum() > 0 else 0.0
         return cls(learnt.shares, row_of, overlapping)
@@ -131,3 +134,10 @@ class Work:
         of_day = slots.draw(profile, np.zeros(len(long), dtype=np.int64), rng)
         found[long] = np.minimum(clock.instants(midnight + of_day), ends[long])
         return np.maximum(found, FIRST)
+
+
+def _begun(courses: Courses, column: str) -> Integers:
+    """When each event began; where that is missing, when it ended."""
+    ticks = courses.column(column).dt.cast_time_unit("us").to_physical()
+    given = within(ticks.fill_null(pl.Series(courses.instants)).to_numpy())
+    return np.minimum(given, courses.instants)

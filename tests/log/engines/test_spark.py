@@ -92,3 +92,18 @@ def test_files_by_name(session: Any, tmp_path: Path) -> None:
     table.with_columns(fine).write_parquet(tmp_path / "fine.parquet")
     with pytest.raises(LogError, match="Spark cannot read it"):
         read_log(tmp_path / "fine.parquet", engine="spark")
+
+
+def test_a_whole_log_is_that_of_memory(session: Any, tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    table = sample_log("permits", cases=80, seed=2).table
+    early = pl.col("time:timestamp") - pl.duration(minutes=20)
+    table.with_columns(early.alias("begun")).write_parquet(path)
+    chosen = mechanism(
+        "whole", epsilon=5, variants="travas", attributes="org:resource", begun="begun"
+    )
+    found, expected = (
+        chosen.release(read_log(path, engine=engine), insecure_seed=3).log().to_polars()
+        for engine in ("spark", "memory")
+    )
+    assert found.equals(expected)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from discreet.log.engines.batches import AT_ONCE, Reader, Stored
 from discreet.log.engines.limits import in_words
 from discreet.log.engines.plan import Plan, finer_than_microseconds
 from discreet.log.engines.scratch import Scratch
@@ -206,6 +207,14 @@ class DuckDBEngine(SqlEngine):
             f"unnest(list_append(seq, {mark})) AS target, cases FROM {self.variants_table}"
         )
 
+    def _summing(self, reader: Reader, events: str, keys: Sequence[str]) -> Stored:
+        path = self._scratch.path / f"cases-{next(self._copies)}.arrow"
+        chosen, order = ", ".join(("case_id", *reader.fields)), ", ".join(("case_id", *keys))
+        with self._explained():
+            rows = self._connection.sql(f"SELECT {chosen} FROM ({events}) ORDER BY {order}")
+            frames = (pl.DataFrame(batch) for batch in rows.to_arrow_reader(AT_ONCE))
+            return Stored.write(path, frames, reader, self.memory // 2)
+
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self.memory, self._scratch)
 
@@ -216,6 +225,8 @@ def _stored(kind: pl.DataType) -> str:
         return "HUGEINT" if kind in (pl.UInt64, pl.Int128) else "BIGINT"
     if kind.is_float():
         return "DOUBLE"
+    if isinstance(kind, pl.Datetime):
+        return _ZONED if kind.time_zone else "TIMESTAMP"
     return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(kind), "VARCHAR")
 
 

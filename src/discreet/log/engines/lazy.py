@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,12 +14,14 @@ import polars as pl
 
 from discreet.arrays import Ints
 from discreet.log.assemble import assemble
+from discreet.log.cases import AMOUNT, Cases, Sums, amounts
 from discreet.log.counted import Counted
 from discreet.log.engines.counting import MOST_VARIANTS, InEngine
 from discreet.log.engines.limits import in_words
 from discreet.log.engines.protocol import Courses, Engine
 from discreet.log.errors import LogError, option
 from discreet.log.events import CASE, TIME, EventLog, Reads
+from discreet.log.instants import no_times
 from discreet.log.shaping import Shaped, check_constant
 from discreet.log.variants import Variants
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 EVENT_BYTES = 550
 """What an event takes in this process, with what mechanisms compute of it: amun and whole logs
 were measured at one and two million events."""
+
+NEW_EVENT_BYTES = 150
+"""What an event of a release with times takes in this process while it is drawn and written."""
 
 VALUE_BYTES = 30
 """What a value of a further column takes for each event, twice while it is handed over."""
@@ -65,6 +70,7 @@ class EngineLog(EventLog):
             "classifier": classifier,
             "_shaped": shaped,
             "_prepared": {},
+            "_sums": {},
         }
         self.__dict__.update(kept)
 
@@ -182,12 +188,40 @@ class EngineLog(EventLog):
         """The columns under their names here, without rows."""
         return self.__dict__["_shaped"].table  # type: ignore[no-any-return]
 
-    def require(self, reads: Reads) -> None:
+    def require(self, reads: Reads, columns: Sequence[str] = ()) -> None:
         """Fetch what a mechanism reads, so that it fails now if it must."""
         if reads == "counts":
             _ = self.counted
+        elif reads == "variants":
+            _ = self.variants
+        elif reads == "cases":
+            self._check_room(self.events * NEW_EVENT_BYTES, "as many new events", "")
+            self._check_columns(columns)
         else:
-            _ = self.variants if reads == "variants" else self._loaded
+            _ = self._loaded
+
+    def sums(self, columns: Collection[str]) -> Sums:
+        """The cases for whoever needs only sums over them, with some of the further columns."""
+        if not self.has_times:
+            raise no_times()
+        kept: dict[frozenset[str], Sums] = self.__dict__["_sums"]
+        wanted = frozenset(columns)
+        if wanted not in kept:
+            kept[wanted] = self.engine.sums(wanted)
+        return kept[wanted]
+
+    def _check_columns(self, columns: Sequence[str]) -> None:
+        """Refuse values that are not of their type, and attributes of cases that change in one."""
+        shaped: Shaped = self.__dict__["_shaped"]
+        constant = {n: c for c, n in shaped.further.items() if n in shaped.names and n in columns}
+        found = self.sums(columns)
+        changing = found.total(partial(_changing, found.schema.columns, list(constant)))
+        for name, many in zip(constant, changing[AMOUNT].to_list(), strict=True):
+            if many:
+                raise LogError(
+                    f"the column {constant[name]!r} has several values in {many} cases; correct "
+                    f"them, or leave it out of {option('case_attributes')}"
+                )
 
     def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
         """The chosen cases, in the order given; of the events in this process."""
@@ -197,7 +231,7 @@ class EngineLog(EventLog):
         """At most so many cases of each individual, chosen in the engine by a secret key."""
         return EngineLog(self.engine.bounded(cases, key), self.__dict__["_shaped"], self.classifier)
 
-    def prepare(self, cases: int, reads: Reads) -> None:
+    def prepare(self, cases: int, reads: Reads, columns: Sequence[str] = ()) -> None:
         """Choose the cases of each individual now, so that what fails does before it is paid for.
 
         By a fresh key, for one release: `prepared` hands them over once.
@@ -205,7 +239,7 @@ class EngineLog(EventLog):
         kept: dict[int, EngineLog] = self.__dict__["_prepared"]
         if cases not in kept:
             kept[cases] = self.bounded(cases, os.urandom(32))
-        kept[cases].require(reads)
+        kept[cases].require(reads, columns)
 
     def prepared(self, cases: int) -> EngineLog | None:
         """What was prepared for so many cases of each individual, if anything was."""
@@ -219,3 +253,16 @@ class EngineLog(EventLog):
         from discreet import notebook
 
         return notebook.box(repr(self), notebook.of(self.variants))
+
+
+def _changing(columns: list[str], constant: list[str], cases: Cases) -> pl.DataFrame:
+    """In how many cases each of the constant columns changes; all columns are read."""
+    values = {name: cases.column(name) for name in columns}
+    first = np.zeros(len(cases.codes), dtype=np.bool_)
+    first[cases.offsets[:-1]] = True
+    many = []
+    for name in constant:
+        other = values[name].ne_missing(values[name].shift()).to_numpy() & ~first
+        case = np.searchsorted(cases.offsets, np.flatnonzero(other), side="right")
+        many.append(len(np.unique(case)))
+    return amounts(np.arange(len(constant)), np.array(many, dtype=np.int64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
+from discreet.log.cases import Cases, Question, added
 from discreet.log.engines.limits import memory_limit
 from discreet.log.engines.protocol import Courses, Facts, Sizes
 from discreet.log.engines.sql import unbroken_ties
@@ -18,6 +19,31 @@ from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog, label
 from discreet.log.follows import Follows
 from discreet.log.instants import microseconds
 from discreet.log.variants import Variants
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """Sums over cases that are all here."""
+
+    cases: Cases
+    schema: pl.DataFrame
+    """The columns that can be read, without rows."""
+
+    @classmethod
+    def of(cls, log: EventLog) -> InMemory:
+        """The cases of a log, which must have times."""
+        cases = Cases(
+            log.activities,
+            log.codes.astype(np.int64),
+            log.offsets.astype(np.int64),
+            microseconds(log),
+            lambda name: log.table[name].gather(log.order),
+        )
+        return cls(cases, log.table.clear())
+
+    def total(self, question: Question) -> pl.DataFrame:
+        """The answer for all cases."""
+        return added([question(self.cases)])
 
 
 @dataclass(frozen=True)
@@ -76,6 +102,10 @@ class MemoryEngine:
     def cases_of_individuals(self) -> Integers:
         """How many cases each individual has, sorted."""
         return self.log.cases_of_individuals()
+
+    def sums(self, columns: Collection[str]) -> InMemory:
+        """The cases for whoever needs only sums over them."""
+        return InMemory.of(self.log)
 
     def courses(self) -> Courses:
         """The cases themselves, by name."""

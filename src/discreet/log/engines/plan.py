@@ -184,7 +184,9 @@ class Plan:
 
 def _plain(kind: pl.DataType) -> bool:
     """Whether values are of a kind that every engine hands over as it is."""
-    return kind.is_integer() or kind.is_float() or kind in (pl.String, pl.Boolean, pl.Date)
+    timed = isinstance(kind, pl.Datetime) and kind.time_unit != "ns"  # not every engine has these
+    numeric = kind.is_integer() or kind.is_float()
+    return numeric or timed or kind in (pl.String, pl.Boolean, pl.Date)
 
 
 def finer_than_microseconds(place: str) -> LogError:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple, Protocol
 
 import polars as pl
 
 from discreet.arrays import Integers
+from discreet.log.cases import Sums
 from discreet.log.events import LeftOut
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
@@ -90,6 +92,9 @@ class Engine(Protocol):
 
     def cases_of_individuals(self) -> Integers:
         """How many cases each individual has, sorted."""
+
+    def sums(self, columns: Collection[str]) -> Sums:
+        """The cases for whoever needs only sums over them, with some of the further columns."""
 
     def courses(self) -> Courses:
         """The cases themselves."""

@@ -5,15 +5,20 @@ A session of its own keeps the tables apart from everybody else's.
 
 from __future__ import annotations
 
+import os
+import sys
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote, urlparse
 
 import polars as pl
 
+from discreet.log.cases import AMOUNT, KEY, Question, added
+from discreet.log.engines.batches import EVENTS, Reader
 from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.limits import memory_limit
 from discreet.log.engines.plan import Plan
@@ -80,6 +85,7 @@ def session(memory: int, **more: str) -> Any:
         "spark.log.level": "ERROR",
         **{name.replace("_", "."): value for name, value in more.items()},
     }
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of questions about cases
     builder = sql.SparkSession.builder.master("local[*]").appName("discreet")
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -127,6 +133,43 @@ def from_files(files: Sequence[Path], name: str) -> Source:
 
 def _no_batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     raise AssertionError("Spark reads its frames and files itself; no batch is ever asked for")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Cases on the machines of a cluster; questions are sent there, and sums come back."""
+
+    frame: Any
+    reader: Reader
+    explained: Callable[[], AbstractContextManager[None]]
+
+    @property
+    def schema(self) -> pl.DataFrame:
+        """The further columns that can be read, without rows."""
+        return self.reader.schema
+
+    def total(self, question: Question) -> pl.DataFrame:
+        """The answer for all cases, each added up where it is."""
+        none = question(self.reader.none())
+        kinds = none.to_arrow().schema
+        reader = self.reader
+
+        def answered(batches: Iterable[Any]) -> Iterator[Any]:
+            for batch in batches:
+                yield from question(reader.cases(batch)).to_arrow().cast(kinds).to_batches()
+
+        with self.explained():
+            parts = self.frame.mapInArrow(answered, _as_spark(kinds))
+            found = parts.groupBy(KEY).agg({AMOUNT: "sum"}).toArrow().rename_columns([KEY, AMOUNT])
+        whole = pl.from_arrow(found)
+        assert isinstance(whole, pl.DataFrame)
+        return added([none, whole.cast(none.schema)])
+
+
+def _as_spark(schema: Any) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)
 
 
 class SparkEngine(SqlEngine):
@@ -244,6 +287,12 @@ class SparkEngine(SqlEngine):
             f"explode(transform(sequence(0, size(seq)), i -> {step})) AS step, cases "
             f"FROM {self.variants_table}) AS exploded"
         )
+
+    def _summing(self, reader: Reader, events: str, keys: Sequence[str]) -> Spread:
+        whole = self._ordered(f"struct({', '.join(reader.fields)})", keys)
+        name = f"courses_{next(self._copies)}"
+        self._keep(name, f"SELECT {whole} AS {EVENTS} FROM ({events}) GROUP BY case_id")
+        return Spread(self._session.table(name), reader, self._explained)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

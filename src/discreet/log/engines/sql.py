@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import count
 from typing import Any, ClassVar, Self
 
@@ -16,6 +16,8 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
+from discreet.log.cases import Sums
+from discreet.log.engines.batches import Reader
 from discreet.log.engines.packing import Field, packed
 from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Courses, Facts, Sizes
@@ -81,6 +83,10 @@ class SqlEngine(ABC):
     @abstractmethod
     def _steps(self, mark: int) -> str:
         """A query of source, target and cases of each step; the mark stands for both ends."""
+
+    @abstractmethod
+    def _summing(self, reader: Reader, events: str, keys: Sequence[str]) -> Sums:
+        """Sums over the cases of a query, whose events are in the order of the keys."""
 
     @abstractmethod
     def _register(self, name: str, rows: pl.DataFrame) -> None:
@@ -326,6 +332,17 @@ class SqlEngine(ABC):
             raise no_individuals()
         found = self._query(f"SELECT count(*) AS n FROM {self.cases_table} GROUP BY person")
         return np.sort(found["n"].cast(pl.Int64).to_numpy())
+
+    def sums(self, columns: Collection[str]) -> Sums:
+        """The cases for whoever needs only sums over them, with some of the further columns."""
+        reader = Reader.of(self.plan, self.facts().activities, columns)
+        some = self.cases_table != SqlEngine.cases_table
+        chosen = f" WHERE case_id IN (SELECT case_id FROM {self.cases_table})" if some else ""
+        events = f"SELECT * FROM {self.events_table} JOIN labels USING (label){chosen}"
+        placed = self.layout.placed  # else what no key tells apart is sorted by all that is kept
+        return self._summing(
+            reader, events, [*self.layout.order, *(() if placed else reader.fields)]
+        )
 
     def courses(self) -> Courses:
         """The cases themselves, by name."""

@@ -88,11 +88,16 @@ class Contributions:
         `noise` is that of sensitivity `bound` (l1) or squared sensitivity `bound` (l2). Sum and
         noise are whole multiples of 1/grid.
         """
-        grid = GRID if noise.deviation < COARSE_DEVIATION else 1
+        grid = grid_of(noise)
         steps = self.bounded(bound, norm, len(counts), grid)
         total = np.zeros(self.size, dtype=np.int64)
         np.add.at(total, self.key, steps * counts[self.owner])
         return noise.finer(grid).added(np.tile(total, (runs, 1)), rng) / grid
+
+
+def grid_of(noise: CountNoise) -> int:
+    """In how many steps one is counted where there is such noise."""
+    return GRID if noise.deviation < COARSE_DEVIATION else 1
 
 
 def near_pairs(variants: Variants, distance: int) -> tuple[Integers, Integers, Integers]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.log.errors import LogError
+from discreet.log.events import Reads
 from discreet.mechanisms.audit_cases import (
     DAYS_APART,
     EXTREME_TIMES,
@@ -111,6 +112,10 @@ class Amun(WholeLog):
 
     def _spending(self, budget: Budget) -> Step | None:
         return None if self.fidelity == "published" else super()._spending(budget)
+
+    @property
+    def _needs(self) -> Reads:
+        return "events" if self.fidelity == "published" else self.reads
 
     def _statement(self, asked: Budget) -> Statement:
         if self.fidelity == "strict":
