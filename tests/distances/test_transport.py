@@ -11,7 +11,7 @@ import ot
 import pytest
 
 from discreet.distances.similarity import cases_in_place
-from discreet.distances.transport import solve
+from discreet.distances.transport import _proposed, _proved, solve
 from discreet.log.variants import Variants
 from tests.distances.logs import cheapest
 
@@ -86,3 +86,14 @@ def test_ten_million_cases_and_one_more(monkeypatch: pytest.MonkeyPatch, lie: Li
     assert 0 <= after - before <= 2
     lying(monkeypatch, lie)
     assert (cases_in_place(log, released), cases_in_place(larger, released)) == (before, after)
+
+
+@pytest.mark.parametrize("most", [10**8, 10**12])
+def test_the_solver_does_not_give_up_on_large_masses(most: int) -> None:
+    """It would say "infeasible", and paths would have to be found one by one."""
+    random = np.random.default_rng(2)
+    source = random.integers(1, most, 200)
+    shares = random.dirichlet(np.full(50, 0.1))
+    target = 1 + random.multinomial(int(source.sum()) - 50, shares)
+    cost = random.integers(0, 1 << 30, (200, 50))
+    assert _proved(source, target, cost, _proposed(source, target, cost)) is not None

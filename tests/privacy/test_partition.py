@@ -110,14 +110,14 @@ def test_optimal_shows_at_least_as_often_as_truncated(epsilon: float, delta: flo
 def test_a_table_that_spends_too_much_is_refused() -> None:
     weights, one = OptimalSelection(1.0, 0.01)._table
     growth = exp_lower(Fraction(1), 128)
-    partition._certify(list(weights), one, growth, Fraction(1), Fraction(0.01))
+    partition._certify(list(weights), one, growth, Fraction(0.01))
     with pytest.raises(ArithmeticError):
-        partition._certify(list(weights), one, growth, Fraction(1), Fraction(0.0099))
+        partition._certify(list(weights), one, growth, Fraction(0.0099))
     moved = list(weights)
     moved[0] += moved[3] // 100
     moved[3] -= weights[3] // 100
     with pytest.raises(ArithmeticError):
-        partition._certify(moved, one, growth, Fraction(1), Fraction(0.01))
+        partition._certify(moved, one, growth, Fraction(0.01))
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 1e-3, 50.0, 700.0])

@@ -13,9 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from discreet.arrays import Integers
+from discreet.arrays import Integers, Ints
 from discreet.audits.reference import ExactGaussian
 from discreet.mechanisms.auto import Auto
 from discreet.mechanisms.base import Mechanism
@@ -49,7 +47,7 @@ class NoNoise(CountNoise):
 
     def draw(self, size: int, rng: Randomness) -> Integers:
         """Zeros."""
-        return _zeros(size, rng)
+        return np.zeros(size, dtype=np.int64)
 
 
 def _none(noise: CountNoise) -> NoNoise:
@@ -185,12 +183,12 @@ def with_leaves(mechanism: Mutated, change: Callable[[Step], Step | None]) -> Mu
 def _quiet_selection(selection: Selection) -> Selection:
     """The selection that shows every key whose true count passes the threshold, with that count."""
     quiet = copy(selection)
-    quiet.__dict__["noise"] = _zeros
+    quiet.__dict__["noisy"] = _as_counted
     return quiet
 
 
-def _zeros(size: int, rng: Randomness) -> Integers:
-    return np.zeros(size, dtype=np.int64)
+def _as_counted(counts: Ints, rng: Randomness) -> Ints:
+    return counts
 
 
 def _same(value: Any, budget: Budget) -> Any:

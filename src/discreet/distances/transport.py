@@ -102,11 +102,12 @@ def _proposed(source: Integers, target: Integers, cost: Integers) -> Solution:
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
     import ot
 
+    unit = 0.5 ** int(source.sum()).bit_length()  # of a total above 1 it may say "infeasible"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it stopped early: then the rest is done here
         plan, log = ot.emd(
-            source.astype(np.float64),
-            target.astype(np.float64),
+            source * unit,
+            target * unit,
             cost.astype(np.float64),
             numItermax=100_000_000,
             log=True,
@@ -116,10 +117,10 @@ def _proposed(source: Integers, target: Integers, cost: Integers) -> Solution:
     prices: Floats = np.asarray(log["u"], dtype=np.float64)
     if not (np.abs(prices) < FARTHEST_PRICE).all():
         prices = np.zeros(len(source))
-    if not (np.abs(plan) <= MOST_MASS).all():
+    if not (np.abs(plan) <= 1).all():
         plan = np.zeros(cost.shape)
     rows = np.rint(prices).astype(np.int64)
-    return Solution(np.rint(plan).astype(np.int64), rows, _column_prices(cost, rows))
+    return Solution(np.rint(plan / unit).astype(np.int64), rows, _column_prices(cost, rows))
 
 
 def _completed(source: Integers, target: Integers, cost: Integers, proposal: Solution) -> Solution:

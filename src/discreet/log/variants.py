@@ -64,39 +64,20 @@ class Variants:
     ) -> tuple[Variants, Integers]:
         """Count the variants of cases given as one flat array of codes and case offsets.
 
-        Returns the variants and, for each case, the index of its variant. Cases of one length
-        are compared as rows of a matrix, so the work is vectorised and exact.
+        Returns the variants and, for each case, the index of its variant.
         """
-        lengths = np.diff(offsets)
-        variant_of = np.empty(len(lengths), dtype=np.int64)
-        wide = codes.astype(">u4")  # big-endian, so that bytes sort as numbers do
-        first: list[Ints] = []
-        counts: list[Ints] = []
-        found = 0
-        for length in np.unique(lengths):
-            cases = np.flatnonzero(lengths == length)
-            if length == 0:
-                positions, inverse = cases[:1], np.zeros(len(cases), dtype=np.int64)
-                count = np.array([len(cases)])
-            else:
-                rows = np.ascontiguousarray(wide[offsets[cases][:, None] + np.arange(length)])
-                keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * int(length)))).ravel()
-                _, index, inverse, count = np.unique(
-                    keys, return_index=True, return_inverse=True, return_counts=True
-                )
-                positions = cases[index]
-            variant_of[cases] = found + inverse.reshape(-1)
-            first.append(positions)
-            counts.append(np.asarray(count, dtype=np.int64))
-            found += len(positions)
-        if not first:
-            return cls.empty(activities), variant_of
-        chosen = np.concatenate(first)
-        variants = _gather(activities, codes, offsets, chosen, np.concatenate(counts))
-        order = variants.canonical_order()
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return variants.take(order), rank[variant_of]
+        keys, kind = _spelled(activities, codes, offsets)
+        place: dict[bytes, int] = {}
+        numbers = (place.setdefault(key, len(place)) for key in keys)
+        variant_of = np.fromiter(numbers, np.int64, len(offsets) - 1)
+        found = sorted(place)
+        rank = np.empty(len(found), dtype=np.int64)
+        rank[[place[key] for key in found]] = np.arange(len(found))
+        lengths = np.fromiter(map(len, found), np.int64, len(found)) // kind.itemsize
+        ordered = np.frombuffer(b"".join(found), dtype=kind).astype(np.int32)
+        variant_of = rank[variant_of]
+        counts = np.bincount(variant_of, minlength=len(found))
+        return cls(activities, ordered, _ends(lengths), counts), variant_of
 
     @classmethod
     def empty(cls, activities: tuple[str, ...] = ()) -> Variants:
@@ -175,9 +156,7 @@ class Variants:
 
     def canonical_order(self) -> Integers:
         """The order of the sequences by their codes, shorter first where one begins another."""
-        wide = self.codes.astype(">u4").tobytes()
-        bounds = (4 * self.offsets).tolist()
-        keys = [wide[a:b] for a, b in pairwise(bounds)]
+        keys = list(_spelled(self.activities, self.codes, self.offsets)[0])
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
     def to_polars(self) -> pl.DataFrame:
@@ -221,10 +200,27 @@ def as_pandas(frame: pl.DataFrame) -> Any:
 
 def spans(offsets: Ints, chosen: Ints) -> tuple[Integers, Integers]:
     """Positions of the chosen spans of a flat array, one after another, and their offsets."""
-    lengths = np.diff(offsets)[chosen]
-    fresh = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    shift = np.repeat(offsets[:-1][chosen] - fresh[:-1], lengths)
-    return np.arange(fresh[-1]) + shift, fresh
+    begin = offsets[:-1][chosen]
+    lengths = offsets[1:][chosen] - begin
+    fresh = _ends(lengths)
+    return np.arange(fresh[-1]) + np.repeat(begin - fresh[:-1], lengths), fresh
+
+
+def _ends(lengths: Ints) -> Integers:
+    """Where spans of these lengths, one after another, begin and end."""
+    found: Integers = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=found[1:])
+    return found
+
+
+def _spelled(
+    activities: tuple[str, ...], codes: Ints, offsets: Ints
+) -> tuple[Iterator[bytes], np.dtype[Any]]:
+    """Each sequence as bytes that sort as its codes do, and how a code is written in them."""
+    kind = np.dtype("u1" if len(activities) <= 256 else ">u4")
+    text = codes.astype(kind).tobytes()
+    bounds = (kind.itemsize * offsets).tolist()
+    return (text[a:b] for a, b in pairwise(bounds)), kind
 
 
 def _gather(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,7 +29,6 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import (
     LARGEST_EPSILON,
     OptimalSelection,
-    Selection,
     TruncatedSelection,
 )
 from discreet.privacy.randomness import Randomness
@@ -97,9 +95,11 @@ class TraVaS(Mechanism[Variants]):
         )
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> OptimalSelection | TruncatedSelection:
         """The selection that this budget buys."""
-        return self.step(VARIANTS, Selecting).selection
+        found = self.step(VARIANTS, Selecting).selection
+        assert isinstance(found, OptimalSelection | TruncatedSelection)
+        return found
 
     def _spending(self, budget: Budget) -> Step:
         kind = OptimalSelection if self.fidelity == "strict" else TruncatedSelection
@@ -124,8 +124,7 @@ class TraVaS(Mechanism[Variants]):
 
     def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[Variants]:
         variants, step = log.variants, self.step(VARIANTS, Selecting)
-        noise = step.noise(runs * len(variants), rng).reshape(runs, len(variants))
-        noisy = variants.counts + noise
+        noisy = step.noisy(np.tile(variants.counts, runs), rng).reshape(runs, len(variants))
         return _built(variants, np.where(noisy > step.selection.threshold, noisy, 0))
 
 
@@ -294,9 +293,8 @@ def _averages(
     """Per row: union of the variants of some TraVaS runs, mean of their counts, rounded."""
     runs, selection = len(steps), steps[0].selection
     hidden = expected_hidden_count(selection.epsilon, selection.threshold)
-    shape = (size, len(variants))
-    noise = [step.noise(math.prod(shape), rng).reshape(shape) for step in steps]
-    noisy = variants.counts + np.stack(noise, axis=1)
+    counts, shape = np.tile(variants.counts, size), (size, len(variants))
+    noisy = np.stack([step.noisy(counts, rng).reshape(shape) for step in steps], axis=1)
     passed = noisy > selection.threshold
     if size == 1:
         for step, row, over in zip(steps, noisy[0], passed[0], strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from discreet.arrays import Integers, Ints
@@ -43,11 +44,13 @@ class CountNoise:
             )
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def laplace(cls, sensitivity: Rational, epsilon: Rational, name: str = "") -> CountNoise:
         """Noise that makes counts of this L1 sensitivity epsilon-DP."""
         return cls("laplace", Fraction(sensitivity) / Fraction(epsilon), name)
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def gaussian(cls, sensitivity_squared: Rational, rho: Rational, name: str = "") -> CountNoise:
         """Noise that makes counts of this squared L2 sensitivity rho-zCDP."""
         return cls("gaussian", Fraction(sensitivity_squared) / (2 * Fraction(rho)), name)

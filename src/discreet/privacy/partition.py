@@ -1,6 +1,6 @@
 """Partition selection: which keys of an unknown, unbounded domain may be shown, and their counts.
 
-Both mechanisms add integer noise X to every key's count n ≥ 1 and show the key with n + X if
+The mechanisms here add integer noise X to every key's count n ≥ 1 and show the key with n + X if
 that passes a threshold. One case more or less changes one key's count by one, and keys have
 independent noise, so it is enough to look at one key with counts n and n + 1 (n = 0: absent,
 never shown). Keys that nobody has are never touched, so no public domain is needed.
@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet.arrays import Integers, Ints
-from discreet.privacy.noise import Categorical, exp_lower, exp_upper, truncated_laplace
+from discreet.privacy.noise import Categorical, exp_lower, truncated_laplace
 from discreet.privacy.randomness import Randomness
 
 LARGEST_EPSILON = 700.0
@@ -40,22 +40,15 @@ class Selection(Protocol):
     def threshold(self) -> int:
         """Keys are shown if their noisy count is greater than this."""
 
-    @property
-    def mean(self) -> float:
-        """The noise's expected value."""
-
-    def probabilities(self) -> dict[int, Fraction]:
-        """The noise's distribution: value → probability."""
-
-    def noise(self, size: int, rng: Randomness) -> Integers:
-        """Independent draws of the noise."""
+    def noisy(self, counts: Ints, rng: Randomness) -> Integers:
+        """Noisy counts; those of keys that are hidden do not pass the threshold."""
 
 
 def select(selection: Selection, counts: Ints, rng: Randomness) -> tuple[Integers, Integers]:
     """Indices of the keys that are shown and their noisy counts."""
     if len(counts) and counts.min() < 1:
         raise ValueError("partition selection takes keys that occur: counts of at least 1")
-    noisy = counts + selection.noise(len(counts), rng)
+    noisy = selection.noisy(counts, rng)
     shown = np.flatnonzero(noisy > selection.threshold)
     return shown, noisy[shown]
 
@@ -79,7 +72,7 @@ class TruncatedSelection:
     delta: float
 
     def __post_init__(self) -> None:
-        _check(self.epsilon, self.delta)
+        check_budget(self.epsilon, self.delta)
 
     @cached_property
     def threshold(self) -> int:
@@ -120,6 +113,10 @@ class TruncatedSelection:
         """Independent draws of the truncated noise."""
         return truncated_laplace(Fraction(self.epsilon), self.threshold, size, rng)
 
+    def noisy(self, counts: Ints, rng: Randomness) -> Integers:
+        """The counts with noise of their own each."""
+        return counts + self.noise(len(counts), rng)
+
 
 @dataclass(frozen=True)
 class OptimalSelection:
@@ -152,11 +149,11 @@ class OptimalSelection:
     delta: float
 
     def __post_init__(self) -> None:
-        _check(self.epsilon, self.delta)
+        check_budget(self.epsilon, self.delta)
 
     @cached_property
     def _table(self) -> tuple[tuple[int, ...], int]:
-        return optimal_table(self.epsilon, self.delta, 0.0)
+        return optimal_table(self.epsilon, self.delta)
 
     @cached_property
     def threshold(self) -> int:
@@ -201,45 +198,44 @@ class OptimalSelection:
         """Independent draws of the noise."""
         return self.threshold - self._sampler.draw(size, rng)
 
+    def noisy(self, counts: Ints, rng: Randomness) -> Integers:
+        """The counts with noise of their own each."""
+        return counts + self.noise(len(counts), rng)
+
 
 @lru_cache(maxsize=64)
-def optimal_table(epsilon: float, delta: float, reserve: float) -> tuple[tuple[int, ...], int]:
-    """The steps p(j) of π, as integers over a power of two; reserve: see `ReservedSelection`."""
+def optimal_table(epsilon: float, delta: float) -> tuple[tuple[int, ...], int]:
+    """The steps p(j) of π, as integers over a power of two."""
     bits = 192 - math.floor(math.log2(delta)) + math.ceil(1.5 * epsilon)  # resolves δ·e^−ε
     one = 1 << bits
     exact = Fraction(delta)
     growth = exp_lower(Fraction(epsilon), 128)
-    kept = exp_upper(Fraction(reserve), 128)
     slack = 1 << 80
     step = exact.numerator * one // exact.denominator - slack
     up, down = growth.numerator, growth.denominator
-    up_kept = kept.numerator * down // kept.denominator + 1  # kept, over the same denominator
     weights: list[int] = []
     hidden = one
     while hidden:
         shown = one - hidden
         grown = shown * up // down + step
-        least = -(-(hidden * up_kept - step * down) // up)
+        least = -(-(hidden - step) * down // up)
         following = min(grown, one - max(0, least), one)
         weights.append(following - shown)
         hidden = one - following
-    _certify(weights, one, growth, kept, exact)
+    _certify(weights, one, growth, exact)
     return tuple(weights), one
 
 
-def _certify(
-    weights: list[int], one: int, growth: Fraction, kept: Fraction, delta: Fraction
-) -> None:
+def _certify(weights: list[int], one: int, growth: Fraction, delta: Fraction) -> None:
     """Evaluate both divergences exactly, for every count, against δ."""
-    common = math.lcm(growth.denominator, kept.denominator)
-    r, r_kept = int(growth * common), int(kept * common)
+    r, common = growth.numerator, growth.denominator
     limit = delta * one * common
     hidden = one
     more = weights[0] * common
     fewer = 0
     for j, weight in enumerate(weights):
         left = hidden - weight
-        if more > limit or fewer + max(0, hidden * r_kept - left * r) > limit or weight < 0:
+        if more > limit or fewer + max(0, hidden * common - left * r) > limit or weight < 0:
             raise ArithmeticError("the selection table does not meet its delta")
         following = weights[j + 1] if j + 1 < len(weights) else 0
         more += max(0, following * common - weight * r)
@@ -249,7 +245,8 @@ def _certify(
         raise ArithmeticError("the selection table does not meet its delta")
 
 
-def _check(epsilon: float, delta: float) -> None:
+def check_budget(epsilon: float, delta: float) -> None:
+    """Refuse what no partition selection can be made for."""
     if not (1e-6 <= epsilon <= LARGEST_EPSILON and 0 < delta < 1):
         raise ValueError(
             f"partition selection needs epsilon between 1e-6 and 700 and delta strictly between "

@@ -20,7 +20,7 @@ from discreet.mechanisms.generative.base import Generative, Session, State, Watc
 from discreet.mechanisms.generative.dictionary import MOST_COLUMNS, Dictionary, dictionary_parameter
 from discreet.mechanisms.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
-from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection, Selection
+from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan, fitted
 from discreet.privacy.steps import Selecting, Sequential, Statement, Step
@@ -161,9 +161,11 @@ class OverDictionary(Generative):
         return Sequential("release", (Selecting(DICTIONARY, selection), training))
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> OptimalSelection:
         """How the dictionary is found."""
-        return self.step(DICTIONARY, Selecting).selection
+        found = self.step(DICTIONARY, Selecting).selection
+        assert isinstance(found, OptimalSelection)
+        return found
 
     def _strict_statement(self) -> Statement:
         conditions: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ from discreet.mechanisms.blocks.alphabet import (
 )
 from discreet.mechanisms.headtail.prediction import way
 from discreet.mechanisms.headtail.sampled import read_cases
-from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD, head_noise, spending
+from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD, reserved, spending
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.mechanisms.parameters import ParameterError, between, parameter
@@ -51,8 +51,8 @@ LEAST_EPSILON, LEAST_DELTA = 1e-5, 1e-100
 class HeadTail(Mechanism[Variants]):
     """Frequent variants as they are, sequences that stand for the rest, and a vote on both.
 
-    1. *Coverage probe.* With t half the threshold of the selection, a public number: the noisy
-       sums over the variants of max(0, n − t) and of min(n, t).
+    1. *Coverage probe.* With t half the number of cases of which a variant is shown half of the
+       time, a public number: the noisy sums over the variants of max(0, n − t) and of min(n, t).
     2. *Head.* Unless the probe says that it would cover too little (`prediction.py`): variants by
        partition selection with a reserve (`privacy/reserved.py`).
     3. *Candidates.* Recombinations and slips of the head; and samples of a model of what is hidden,
@@ -211,7 +211,7 @@ class HeadTail(Mechanism[Variants]):
         head = cases.take(shown, counts)
         places = np.setdiff1d(places, shown)
         hidden = read_cases(cases, places, self._tree, chosen, share, rng)
-        noise = head_noise(selecting).deviation * math.sqrt(len(shown))
+        noise = reserved(selecting).deviation * math.sqrt(len(shown))
         about = Estimate(about.value - head.cases, math.hypot(about.deviation, noise))
         return tail.release(head, hidden, about, rng)
 
@@ -224,7 +224,7 @@ class HeadTail(Mechanism[Variants]):
         By noisy numbers of cases beyond half the selection's threshold, and up to it.
         """
         pure = self.delta == 0
-        half = 0 if pure else self._selecting(FEW_HIDDEN).selection.threshold // 2
+        half = 0 if pure else reserved(self._selecting(FEW_HIDDEN)).middle // 2
         beyond = int(np.maximum(cases.counts - half, 0).sum())
         noise = self.noise("coverage probe")
         noisy = noise.added(np.array([beyond, cases.cases - beyond]), rng)

@@ -20,7 +20,7 @@ from discreet.models.tree import Tree
 WORTH = 1.0
 """How much a better model counts: F-score against the distance that cases are moved."""
 
-SHOWN = 0.004
+SHOWN = 0.007
 """How far cases of the head may be moved on average: what was seen is worth more than a model."""
 
 MOVED = 0.15

@@ -87,7 +87,7 @@ def with_head(of: str, budget: Budget, reserve: float, share: float = 1.0) -> Re
     return Reserved(f"{of}: head and tail", Selecting(f"{of}: head", selection), hidden)
 
 
-def head_noise(selecting: Selecting) -> ReservedSelection:
+def reserved(selecting: Selecting) -> ReservedSelection:
     """The selection of such a step."""
     if not isinstance(selecting.selection, ReservedSelection):
         raise TypeError(f"{selecting.name} reserves nothing")

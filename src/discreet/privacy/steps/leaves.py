@@ -106,9 +106,9 @@ class Selecting(Step):
         """Note what is shown, largest first: the order of the keys would tell of hidden ones."""
         note(self.name, np.sort(noisy)[::-1])
 
-    def noise(self, size: int, rng: Randomness) -> Integers:
-        """The noise that decides, for `size` keys."""
-        return self.selection.noise(size, rng)
+    def noisy(self, counts: Ints, rng: Randomness) -> Integers:
+        """Noisy counts of all keys, of which those that pass the threshold may be shown."""
+        return self.selection.noisy(counts, rng)
 
     def prepare(self) -> None:
         """Make the table of the selection."""
