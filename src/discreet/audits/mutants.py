@@ -13,6 +13,8 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from discreet.arrays import Integers, Ints
 from discreet.audits.reference import ExactGaussian
 from discreet.mechanisms.auto import Auto
