@@ -1,6 +1,7 @@
 """headtail: its time and memory as logs grow, and its table against the other strict mechanisms.
 
     python bench/headtail.py                      # time and memory
+    python bench/headtail.py times                # CPU seconds of one release of usual logs
     python bench/headtail.py million              # a million distinct variants
     python bench/headtail.py large 3              # hospital, 100,000 and 500,000 cases
     python bench/headtail.py worst 50 Sepsis      # the worst of so many releases of a log
@@ -95,6 +96,25 @@ def million() -> None:
         HeadTail()._draw(log, Randomness.system())  # type: ignore[arg-type]
         seconds = process_time() - start
         print(f"{cases:>10,}{len(log.variants):>10,}{seconds:>8.1f}{peak():>9}", flush=True)
+
+
+def times() -> None:
+    """CPU seconds of one release, after a first one, of logs of usual size."""
+    logs: dict[str, Callable[[], Variants]] = {
+        "hospital": lambda: sample_log("hospital", cases=10_000, seed=1).variants,
+        "walks of up to 5": partial(wanderings, 10_000, longest=5),
+        "walks of up to 40": partial(wanderings, 10_000),
+    }
+    for name in ("RoadTrafficFines", "Sepsis", "BPIC2012_W", "nasa"):
+        logs[name] = lambda name=name: read_log(FOLDER / f"{name}.xes.gz").variants  # type: ignore[misc]
+    for name, make in logs.items():
+        log = Counted(make())
+        for _ in range(2):
+            start = process_time()
+            HeadTail()._draw(log, Randomness.system())  # type: ignore[arg-type]
+        seconds = process_time() - start
+        cases, variants = log.variants.cases, len(log.variants)
+        print(f"{name}: {cases:,} cases, {variants:,} variants, {seconds:.2f} s", flush=True)
 
 
 @dataclass(frozen=True)
@@ -327,6 +347,8 @@ def main(command: str = "growth", *rest: str) -> None:
         pure(int(rest[0]))
     elif command == "labyrinth":
         many_activities()
+    elif command == "times":
+        times()
     elif command == "million":
         million()
     elif command == "large":

@@ -40,7 +40,7 @@ RARE = (0.001, 0.003, 0.01, 0.03, 0.1)
 COMMON = 0.3
 """Steps that more cases take are not questioned."""
 
-TRIALS = 60
+TRIALS = 150
 """Choices of sequences that are compared at most."""
 
 MOST_SEQUENCES, MOST_LABELS = 600, 60

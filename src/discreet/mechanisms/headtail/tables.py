@@ -23,7 +23,7 @@ CLEAR_LABEL = 5.0
 """Deviations of the noise by which a public activity must stand out to be used: a model of more
 activities has more weights, and learns each of them worse."""
 
-FEWEST_LABELS = 8
+FEWEST_LABELS = 12
 """Public activities that are used whatever the noise where no head names any, the most frequent
 ones."""
 
