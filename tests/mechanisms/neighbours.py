@@ -1,6 +1,6 @@
 """A first simple audit: how often an event happens on two neighbouring logs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
@@ -30,7 +30,7 @@ class Small:
     def variants(self) -> Variants:
         return Variants.from_counts(self.counts)
 
-    def require(self, reads: str) -> None:
+    def require(self, reads: str, columns: Sequence[str] = ()) -> None:
         """All that a mechanism reads of it is there."""
 
 

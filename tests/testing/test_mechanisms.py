@@ -18,6 +18,7 @@ from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.partition import OptimalSelection, TruncatedSelection
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.reserved import ReservedSelection
 from discreet.privacy.steps import (
     Choosing,
     Delegated,
@@ -147,7 +148,9 @@ def scaled(step: Step, factor: float) -> Step:
         case SampledGaussian(plan=plan):
             multiplier = plan.noise_multiplier / factor
             return replace(step, plan=replace(plan, noise_multiplier=multiplier))
-        case Selecting(selection=OptimalSelection() | TruncatedSelection() as selection):
+        case Selecting(
+            selection=OptimalSelection() | ReservedSelection() | TruncatedSelection() as selection
+        ):
             return replace(step, selection=replace(selection, epsilon=selection.epsilon * factor))
         case Delegated(guarantee=promise):
             holds = Budget(step.spent.epsilon * factor, step.spent.delta)
