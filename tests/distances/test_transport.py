@@ -11,7 +11,7 @@ import ot
 import pytest
 
 from discreet.distances.similarity import cases_in_place
-from discreet.distances.transport import _proposed, _proved, solve
+from discreet.distances.transport import proposed, proved, solve
 from discreet.log.variants import Variants
 from tests.distances.logs import cheapest
 
@@ -96,4 +96,4 @@ def test_the_solver_does_not_give_up_on_large_masses(most: int) -> None:
     shares = random.dirichlet(np.full(50, 0.1))
     target = 1 + random.multinomial(int(source.sum()) - 50, shares)
     cost = random.integers(0, 1 << 30, (200, 50))
-    assert _proved(source, target, cost, _proposed(source, target, cost)) is not None
+    assert proved(source, target, cost, proposed(source, target, cost)) is not None

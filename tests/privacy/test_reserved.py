@@ -10,7 +10,7 @@ from scipy import stats
 
 from discreet.privacy.partition import OptimalSelection, select
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.reserved import ReservedSelection, _certify, reserved_table
+from discreet.privacy.reserved import ReservedSelection, certify, reserved_table
 
 SETTINGS = [
     (1.0, 1e-3, 0.7),
@@ -106,7 +106,7 @@ def test_a_reserve_of_most_of_epsilon_hides_little_more_and_blurs_no_count() -> 
 
 def test_a_table_that_shows_too_much_is_refused() -> None:
     table = reserved_table(1.0, 1e-3, 0.7)
-    _certify(table, 1.0, 1e-3, 0.7)
+    certify(table, 1.0, 1e-3, 0.7)
     one, (at, beyond) = table.passing[-1], table.hiding
     little = one >> 60
     greedy = [
@@ -119,10 +119,10 @@ def test_a_table_that_shows_too_much_is_refused() -> None:
     ]
     for wrong in greedy:
         with pytest.raises(ArithmeticError, match="does not meet its delta"):
-            _certify(wrong, 1.0, 1e-3, 0.7)
+            certify(wrong, 1.0, 1e-3, 0.7)
     for budget in ((0.999, 1e-3, 0.7), (1.0, 0.999e-3, 0.7), (1.0, 1e-3, 0.701)):
         with pytest.raises(ArithmeticError, match="does not meet its delta"):
-            _certify(table, *budget)
+            certify(table, *budget)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 50.0, 700.0])

@@ -57,10 +57,10 @@ def transport(left: Integers, right: Integers, costs: Costs, *, limit: int | Non
 
 def solve(source: Integers, target: Integers, cost: Integers) -> int:
     """The optimal cost, exactly; all masses are positive and both totals are the same."""
-    proposal = _proposed(source, target, cost)
-    value = _proved(source, target, cost, proposal)
+    proposal = proposed(source, target, cost)
+    value = proved(source, target, cost, proposal)
     if value is None:
-        value = _proved(source, target, cost, _completed(source, target, cost, proposal))
+        value = proved(source, target, cost, _completed(source, target, cost, proposal))
     if value is None:
         raise AssertionError("a full plan on tight pairs alone is optimal")
     return value
@@ -74,7 +74,7 @@ class Solution(NamedTuple):
     columns: Integers
 
 
-def _proved(source: Integers, target: Integers, cost: Integers, found: Solution) -> int | None:
+def proved(source: Integers, target: Integers, cost: Integers, found: Solution) -> int | None:
     """The cost of a plan that moves all mass and costs what feasible prices say, else None."""
     plan, rows, columns = found
     i, j = np.nonzero(plan)
@@ -96,7 +96,7 @@ def _column_prices(cost: Integers, rows: Integers) -> Integers:
     return found
 
 
-def _proposed(source: Integers, target: Integers, cost: Integers) -> Solution:
+def proposed(source: Integers, target: Integers, cost: Integers) -> Solution:
     """A plan and feasible prices in whole units: good ones, if all goes well."""
     for backend in ("PYTORCH", "JAX", "CUPY", "TENSORFLOW"):  # else POT loads what is installed
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")

@@ -71,7 +71,7 @@ class ReservedSelection:
     None of this is left to real numbers: λ, h₀ and h₁ are integers over a power of two, and
     construction refuses them unless, with bounds of the exponentials that err on the safe side,
     the bracket is not positive, h falls, and both numbers of the second case are at most δ for
-    every n < m (`_certify`).
+    every n < m (`certify`).
 
     The λ and h are those that show the most. With π(n) = λ(n)·π(m) below m and 1 − s(n) from there,
     π(n + 1) = min(e^ε·π(n) + δ, 1 − ρ·(1 − π(n))): both bounds that any selection with this promise
@@ -181,11 +181,11 @@ def reserved_table(epsilon: float, delta: float, reserve: float) -> Table:
     beyond = min(at, (rho - q) * (at + q * one // (one - q) + 1) // one + (slack >> 20))
     passing = tuple(value * one // most for value in shown[1:])
     table = Table(passing, (at, beyond), most / one)
-    _certify(table, epsilon, delta, reserve)
+    certify(table, epsilon, delta, reserve)
     return table
 
 
-def _certify(table: Table, epsilon: float, delta: float, reserve: float) -> None:
+def certify(table: Table, epsilon: float, delta: float, reserve: float) -> None:
     """Check every inequality of the proof, with bounds on the safe side."""
     one = table.passing[-1]
     bits = 2 * one.bit_length()
