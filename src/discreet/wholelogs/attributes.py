@@ -8,18 +8,26 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Booleans, Floats, Integers
-from discreet.log.errors import LogError
+from discreet.log.errors import LogError, option
 from discreet.wholelogs.declaring import CORE, Attribute
 
 MOST_VOTES = 8
 """A case votes for so many of its values at most when names are sought."""
 
 
-def check_attribute(schema: pl.DataFrame, attribute: Attribute) -> None:
-    """Raise LogError if there is no such column, or not one of the declared type."""
+def check_attribute(schema: pl.DataFrame, whole: pl.DataFrame, attribute: Attribute) -> None:
+    """Raise LogError if there is no such column, or not one of the declared type.
+
+    `schema` has the columns that can be read, `whole` those that there are.
+    """
     column = attribute.column
     if column not in schema.columns:
-        further = [c for c in schema.columns if c not in CORE]
+        if column in whole.columns:
+            raise LogError(
+                f"the column {column!r} holds {whole[column].dtype}, which was left out or cannot "
+                f"be had from this engine; read the log with {option('engine', 'memory')}"
+            )
+        further = [c for c in whole.columns if c not in CORE]
         raise LogError(
             f"this log has no column {column!r}; its further columns are "
             + (", ".join(further) or "none")

@@ -112,6 +112,7 @@ def _asked(
     cases: Cases,
 ) -> pl.DataFrame:
     if (activities, clock) not in cases.kept:
+        cases.kept.clear()  # of the release before
         cases.kept[activities, clock] = Courses.of(cases, activities, clock)
     return question(cases.kept[activities, clock])
 

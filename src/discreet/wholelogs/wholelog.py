@@ -186,7 +186,7 @@ class WholeLog(Mechanism["EventLog"]):
         if self.begun:
             check_begun(schema, self.begun)
         for attribute in self.asked:
-            check_attribute(schema, attribute)
+            check_attribute(schema, log.schema(), attribute)
         if self.spending is not None:
             self.inner.check(log)
 

@@ -174,7 +174,13 @@ def _full_disk(engine: object, number: int, cases: int, key: bytes) -> None:
     raise LogError("the disk is full")
 
 
-def test_attributes_come_from_the_engine(path: Path, tmp_path: Path) -> None:
+def _no_room(frame: pl.DataFrame) -> object:
+    raise OSError("no space left on device")
+
+
+def test_attributes_come_from_the_engine(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memory = read_log(pl.read_parquet(path), individual=PERSON)
     by_name = sorted(range(memory.cases), key=memory.case_ids.__getitem__)
     text = tmp_path / "log.csv"
@@ -190,6 +196,13 @@ def test_attributes_come_from_the_engine(path: Path, tmp_path: Path) -> None:
     small.engine.memory = small.events * 120  # type: ignore[attr-defined]
     with pytest.raises(LogError, match="too large"):
         chosen.check(small)
+    unknown = mechanism("whole", epsilon=3.0, variants="travas", attributes="role")
+    with pytest.raises(LogError, match="no column 'role'.*org:resource"):
+        unknown.check(counted(path))
+    with monkeypatch.context() as patch:
+        patch.setattr("discreet.log.engines.batches.as_rows", _no_room)
+        with pytest.raises(LogError, match="TMPDIR"):
+            chosen.check(counted(path))
     begun = mechanism("whole", epsilon=3.0, variants="travas", begun="begun")
     early = pl.col("time:timestamp") - pl.duration(minutes=20)
     pl.read_parquet(path).with_columns(early.alias("begun")).write_parquet(tmp_path / "b.parquet")

@@ -98,7 +98,7 @@ class Reader:
 def case_by_case(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """Rows that stand case by case, cut where a case ends."""
     waiting: list[pl.DataFrame] = []
-    for frame in frames:
+    for frame in filter(len, frames):
         last = frame["case_id"][-1]
         begin = frame.height - int((frame["case_id"] == last).sum())
         if begin or (waiting and waiting[-1]["case_id"][-1] != last):

@@ -213,7 +213,13 @@ class DuckDBEngine(SqlEngine):
         with self._explained():
             rows = self._connection.sql(f"SELECT {chosen} FROM ({events}) ORDER BY {order}")
             frames = (pl.DataFrame(batch) for batch in rows.to_arrow_reader(AT_ONCE))
-            return Stored.write(path, frames, reader, self.memory // 2)
+            try:
+                return Stored.write(path, frames, reader, self.memory // 2)
+            except OSError as error:
+                raise LogError(
+                    f"the cases cannot be written to the temporary folder {path.parent.parent} "
+                    f"({_first_line(error)}); name another in TMPDIR"
+                ) from None
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self.memory, self._scratch)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from discreet.log.events import Classifier
 
 EVENT_BYTES = 550
-"""What an event takes in this process, with what mechanisms compute of it: amun and whole logs
-were measured at one and two million events."""
+"""What an event takes in this process where a mechanism reads single events, with what it computes
+of them: measured at one and two million."""
 
 NEW_EVENT_BYTES = 150
 """What an event of a release with times takes in this process while it is drawn and written."""

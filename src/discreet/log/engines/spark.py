@@ -306,6 +306,10 @@ class SparkEngine(SqlEngine):
 
 
 def _said(error: Exception) -> str:
+    """What went wrong, in a line; what a question found on another machine is there in full."""
+    for known in ("LogError: ", "ModuleNotFoundError: "):
+        if known in str(error):
+            return str(error).rpartition(known)[2].strip().partition("\n")[0]
     return str(error).strip().partition("\n")[0][:300] or type(error).__name__
 
 
