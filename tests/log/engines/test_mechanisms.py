@@ -197,7 +197,7 @@ def test_attributes_come_from_the_engine(
     with pytest.raises(LogError, match="too large"):
         chosen.check(small)
     unknown = mechanism("whole", epsilon=3.0, variants="travas", attributes="role")
-    with pytest.raises(LogError, match="no column 'role'.*org:resource"):
+    with pytest.raises(LogError, match=r"no column 'role'.*org:resource"):
         unknown.check(counted(path))
     with monkeypatch.context() as patch:
         patch.setattr("discreet.log.engines.batches.as_rows", _no_room)
