@@ -9,7 +9,6 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
 
-
 FEW = 10_000
 """Pairs for which further threads take longer to start than they save."""
 

@@ -35,8 +35,8 @@ class Cases:
 
 
 Question = Callable[[Cases], pl.DataFrame]
-"""What some cases add to an answer: whole amounts by key, each key once and in order. Each case adds
-by itself, so that the answer for all cases is the sum, however they are divided."""
+"""What some cases add to an answer: whole amounts by key, each key once and in order. Each case
+adds by itself, so that the answer for all cases is the sum, however they are divided."""
 
 
 class Sums(Protocol):
