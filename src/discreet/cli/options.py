@@ -322,7 +322,14 @@ def _keyword(
 ) -> inspect.Parameter:
     option = "--" + name.replace("_", "-")
     names = (f"{option}/--no-{option[2:]}",) if kind is bool else (option,)
-    info = Option(*names, help=help, rich_help_panel=panel, hidden=hidden)
+    info = Option(*names, help=_sentence(help), rich_help_panel=panel, hidden=hidden)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, info]
     )
+
+
+def _sentence(text: str) -> str:
+    """A declared phrase as the other options of a command have it."""
+    first = text.partition(" ")[0]
+    begun = text[:1].upper() + text[1:] if first.isalpha() else text
+    return begun if begun.endswith((".", ".)")) else f"{begun}."
