@@ -141,7 +141,7 @@ class ReservedSelection:
         return shown * part * math.exp(self.epsilon * (count - rising))
 
     def _passing(self, size: int, rng: Randomness) -> Integers:
-        """J for so many keys: a geometric variable modulo k has the weights of its first k values."""
+        """J for so many keys: a geometric variable modulo k keeps the weights of its first k."""
         found = self._constants
         rising = self._rising.draw(size, rng) == 1
         drawn: Integers = np.full(size, found.rising + 1, dtype=np.int64)
