@@ -1,7 +1,7 @@
 """Releases per second of processor time: one by one, and as audits make them.
 
-    python bench/audits.py                # every mechanism, the smaller log of its first pair
-    python bench/audits.py 0.5 headtail   # one mechanism, half a second for each log of each pair
+python bench/audits.py                # every mechanism, the smaller log of its first pair
+python bench/audits.py 0.5 headtail   # one mechanism, half a second for each log of each pair
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from discreet.audits.sampling import batched, releases
 from discreet.audits.subjects import Subject, audited_names, subjects_of
 from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism
-
-SECONDS = 0.1
 
 
 def per_second(mechanism: Mechanism, log: EventLog, seconds: float, *, many: bool) -> float:
@@ -61,13 +59,13 @@ def every_pair(name: str, seconds: float) -> None:
             print(f"    {pair.name:<30}" + "".join(f"{rate:>9,.0f}" for rate in rates), flush=True)
 
 
-def main(seconds: float = SECONDS, *names: str) -> None:
+def main(seconds: str = "0.1", *names: str) -> None:
     """Every mechanism, or all pairs of those named."""
     if not names:
-        every_mechanism(seconds)
+        every_mechanism(float(seconds))
     for name in names:
-        every_pair(name, seconds)
+        every_pair(name, float(seconds))
 
 
 if __name__ == "__main__":
-    main(*map(float, sys.argv[1:2]), *sys.argv[2:])
+    main(*sys.argv[1:])
