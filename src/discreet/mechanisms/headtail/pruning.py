@@ -99,8 +99,10 @@ class Judge:
 
     def _f_score(self, chosen: Variants) -> float:
         """The mean over the models that readers may discover."""
-        models = ((inductive_miner(chosen, noise), counts) for noise, counts in READERS.items())
-        return sum(counts * self._harmonic(tree) for tree, counts in models)
+        return sum(
+            counts * self._harmonic(inductive_miner(chosen, noise, greedy=True))
+            for noise, counts in READERS.items()
+        )
 
     def _harmonic(self, tree: Tree) -> float:
         if tree not in self._known:
@@ -111,7 +113,7 @@ class Judge:
 
     def fitting(self, log: Variants, noise: float) -> Booleans:
         """The sequences that the model of a log allows."""
-        found = replay(inductive_miner(log, noise), self._prefixes)
+        found = replay(inductive_miner(log, noise, greedy=True), self._prefixes)
         fits: Booleans = found.variant_fitness > 1 - 1e-9
         return fits
 
