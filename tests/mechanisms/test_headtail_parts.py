@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from discreet.distances.similarity import relative_log_similarity
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail import (
+    HeadTail,
     candidates,
     nearness,
     ngrams,
@@ -24,6 +26,7 @@ from discreet.mechanisms.headtail import (
 )
 from discreet.mechanisms.headtail.language import Language
 from discreet.mechanisms.headtail.lengths import Lengths
+from discreet.mechanisms.headtail.loglinear import weights_of
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
 from discreet.mechanisms.headtail.tables import MOST_LABELS, Tables, found_activities, thinned
 from discreet.mechanisms.headtail.votes import Estimate
@@ -32,6 +35,7 @@ from discreet.models.replay import replay
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Laplace
+from discreet.privacy.transcript import transcript
 
 
 def some_tables() -> Tables:
@@ -354,3 +358,22 @@ def test_many_activities_are_left_as_they_are() -> None:
     rows = [((f"a{number}", f"a{number + 1}"), 1 + number % 3) for number in range(100)]
     release = Variants.from_counts(rows)
     assert pruning.pruned(release, Variants.empty(release.activities)) is release
+
+
+@pytest.mark.parametrize(("length", "fewest", "most"), [(6, 12, 12), (48, 20, 28)])
+def test_longer_cases_are_told_by_more_public_activities(
+    length: int, fewest: int, most: int
+) -> None:
+    """Of cases that are all unlike no activity stands out; how many are used is up to us."""
+    labels = tuple(f"{code:02d}" for code in range(60))
+    orders = np.random.default_rng(1).permuted(np.tile(np.arange(60), (3000, 1)), axis=1)
+    offsets = length * np.arange(3001)
+    log, _ = Variants.of_cases(labels, orders[:, :length].astype(np.int32).ravel(), offsets)
+    mechanism = HeadTail(epsilon=0.05, alphabet=labels)
+    following = f"{NO_HEAD}: what follows"
+    with transcript(until=following) as answers:
+        mechanism._draw(SimpleNamespace(variants=log), Randomness.seeded(5))  # type: ignore[arg-type]
+    size = answers[following][0].size
+    used = [many for many in range(61) if size in ((many + 1) ** 2, weights_of(many))]
+    assert len(used) == 1
+    assert fewest <= used[0] <= most

@@ -1,10 +1,12 @@
 from itertools import combinations_with_replacement
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.log.expand import expand
 from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner, segment_ends
 from discreet.models.pm4py import from_pm4py
@@ -50,6 +52,14 @@ def test_the_infrequent_variant_drops_rare_behaviour(noise: float) -> None:
     assert replay(narrow, log := Variants.from_counts(rare)).precision > replay(wide, log).precision
     assert replay(wide, log).fitness == 1
     assert 0.97 < replay(narrow, log).fitness < 1
+
+
+def test_a_greedy_miner_divides_cases_as_pm4py_does() -> None:
+    often = {"abcdef": 75, "aefbcd": 12, "a": 12, "abefcd": 12, "abcefd": 9, "aebcdf": 6}
+    log = Variants.from_counts({tuple(case): count for case, count in often.items()})
+    cases = expand(log, np.arange(log.cases), [f"{case:03d}" for case in range(log.cases)])
+    assert inductive_miner(log, 0.2, greedy=True) == from_pm4py(miner(cases, 0.2)).folded()
+    assert inductive_miner(log, 0.2) == sequence(*(activity(label) for label in "abcdef"))
 
 
 def test_an_empty_log_is_silent() -> None:

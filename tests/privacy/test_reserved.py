@@ -10,7 +10,7 @@ from scipy import stats
 
 from discreet.privacy.partition import OptimalSelection, select
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.reserved import ReservedSelection, certify, reserved_table
+from discreet.privacy.reserved import ReservedSelection, certify, reserved_constants
 
 SETTINGS = [
     (1.0, 1e-3, 0.7),
@@ -18,6 +18,7 @@ SETTINGS = [
     (2.0, 1e-6, 1.9),
     (0.1, 1e-2, 0.05),
     (1.0, 0.2, 1e-9),
+    (0.5, 0.4, 0.3),
 ]
 
 
@@ -26,12 +27,11 @@ def shown(selection: ReservedSelection, count: int) -> dict[int, float]:
 
     By the rule of the docstring, word by word, and not by its formulas.
     """
-    table, least = selection._table, selection.threshold + 1
+    found, least = selection._constants, selection.threshold + 1
     if not count:
         return {}
-    one = table.passing[-1]
-    at, beyond = (value / one for value in table.hiding)
-    passed = table.passing[min(count, least) - 1] / one
+    at, beyond = (value / found.one for value in found.hiding)
+    passed = sum(passing(selection)[:count])
     q, rho = np.exp(-selection.epsilon), np.exp(selection.reserve - selection.epsilon)
     taken = max(count, least)
     values = np.arange(least, taken + int(40 / selection.epsilon) + 2)
@@ -39,6 +39,16 @@ def shown(selection: ReservedSelection, count: int) -> dict[int, float]:
     hidden = np.where(values == least, at, beyond * rho ** (values - least - 1.0))
     found = passed * noise * (1 - hidden)
     return dict(zip(values.tolist(), found.tolist(), strict=True))
+
+
+def passing(selection: ReservedSelection) -> list[float]:
+    """The probability of each J, 1 first."""
+    found = selection._constants
+    early = found.early / found.one
+    rising = np.exp(selection.epsilon * (np.arange(found.rising) - found.rising))
+    settling = np.exp((selection.reserve - selection.epsilon) * np.arange(found.settling))
+    parts = ((early, rising), (1 - early, settling))
+    return [float(p) for share, part in parts for p in share * part / max(part.sum(), 1e-300)]
 
 
 def outcomes(selection: ReservedSelection, count: int, rest: int) -> dict[object, float]:
@@ -73,7 +83,7 @@ def test_selection_and_whatever_reads_the_hidden_cases_are_jointly_private(
             )
             assert excess <= delta * (1 + 1e-6) + 1e-12
             attained = max(attained, excess)
-    assert attained > 0.5 * delta
+    assert attained > 0.5 * delta or not selection._constants.rising
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "reserve"), SETTINGS)
@@ -104,38 +114,61 @@ def test_a_reserve_of_most_of_epsilon_hides_little_more_and_blurs_no_count() -> 
     assert much.deviation == little.deviation
 
 
-def test_a_table_that_shows_too_much_is_refused() -> None:
-    table = reserved_table(1.0, 1e-3, 0.7)
-    certify(table, 1.0, 1e-3, 0.7)
-    one, (at, beyond) = table.passing[-1], table.hiding
-    little = one >> 60
+@pytest.mark.parametrize("budget", [(1.0, 1e-3, 0.7), (0.1, 1e-2, 0.05)])
+def test_constants_that_show_too_much_are_refused(budget: tuple[float, float, float]) -> None:
+    found = reserved_constants(*budget)
+    certify(found, *budget)
+    (at, beyond), little = found.hiding, found.one >> 60
     greedy = [
-        replace(table, hiding=(at, beyond - little)),
-        replace(table, hiding=(at - little, beyond)),
-        replace(table, hiding=(beyond, at)),
-        replace(table, passing=(table.passing[0] + little, *table.passing[1:])),
-        replace(table, passing=(*table.passing[:-2], one)),
-        replace(table, passing=(table.passing[1], table.passing[0], *table.passing[2:])),
+        replace(found, hiding=(at, beyond - little)),
+        replace(found, hiding=(beyond, at)),
+        replace(found, early=found.early + little),
+        replace(found, early=found.early - (found.one >> 4)),
+        replace(found, early=-little),
+        replace(found, rising=found.rising - 1),
+        replace(found, rising=0),
+        replace(found, settling=found.settling - 1),
+        replace(found, hiding=(at - little, beyond)),
     ]
     for wrong in greedy:
-        with pytest.raises(ArithmeticError, match="does not meet its delta"):
-            certify(wrong, 1.0, 1e-3, 0.7)
-    for budget in ((0.999, 1e-3, 0.7), (1.0, 0.999e-3, 0.7), (1.0, 1e-3, 0.701)):
-        with pytest.raises(ArithmeticError, match="does not meet its delta"):
-            certify(table, *budget)
+        with pytest.raises(ArithmeticError, match="do not meet its delta"):
+            certify(wrong, *budget)
+    epsilon, delta, reserve = budget
+    for other in (
+        (0.999 * epsilon, delta, reserve),
+        (epsilon, 0.999 * delta, reserve),
+        (epsilon, delta, 1.001 * reserve),
+    ):
+        with pytest.raises(ArithmeticError, match="do not meet its delta"):
+            certify(found, *other)
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 50.0, 700.0])
-def test_extreme_budgets_have_a_certified_table(epsilon: float) -> None:
-    selection = ReservedSelection(epsilon, 1e-6, 0.75 * epsilon)
-    assert selection.probability(1) <= 1e-6 * (1 + 1e-9)
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(1e-3, 1e-6), (50.0, 1e-6), (700.0, 1e-6), (1e-5, 1e-100), (1e-5, 1e-3), (1e-5, 1e-6)],
+)
+def test_extreme_budgets_have_certified_constants(epsilon: float, delta: float) -> None:
+    """Also those of which a list of all counts would be tens of millions long."""
+    selection = ReservedSelection(epsilon, delta, 0.75 * epsilon)
+    assert selection.probability(1) <= delta * (1 + 1e-9)
     assert selection.probability(selection.middle) >= 0.5
+    keys = np.array([0, 100 * selection.middle])
+    noisy = selection.noisy(keys, Randomness.system())
+    assert noisy[0] == selection.threshold
+    assert noisy[1] > selection.middle
 
 
-@pytest.mark.parametrize("count", [2, 4, 5, 9])
-def test_draws_follow_the_rule(count: int) -> None:
-    selection, size = ReservedSelection(1.0, 0.01, 0.6), 100_000
-    assert selection.threshold == 3
+@pytest.mark.parametrize(
+    ("selection", "rising", "settling", "count"),
+    [(ReservedSelection(1.0, 0.01, 0.6), 4, 0, count) for count in (2, 4, 5, 9)]
+    + [(ReservedSelection(0.1, 0.01, 0.05), 13, 2, count) for count in (10, 14, 15, 40)]
+    + [(ReservedSelection(0.1, 0.5, 0.05), 0, 8, 4)],
+)
+def test_draws_follow_the_rule(
+    selection: ReservedSelection, rising: int, settling: int, count: int
+) -> None:
+    size, constants = 100_000, selection._constants
+    assert (constants.rising, constants.settling) == (rising, settling)
     seen, noisy = select(selection, np.full(size, count), Randomness.system())
     assert len(seen) == len(noisy)
     exact = shown(selection, count)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import groupby
 
 from discreet.log.follows import Follows
@@ -21,31 +22,48 @@ Sequence = tuple[str, ...]
 Sublog = Counter[Sequence]
 
 
-def inductive_miner(log: Variants | Mapping[Sequence, int], noise: float = 0.0) -> Tree:
-    """Discover a tree from the variants of a log."""
+@dataclass(frozen=True)
+class Mining:
+    """The share of rare behaviour that is left out, and how cases are divided at a sequence cut."""
+
+    noise: float
+    divide: Callable[[list[int], int], list[int]]
+
+
+def inductive_miner(
+    log: Variants | Mapping[Sequence, int], noise: float = 0.0, *, greedy: bool = False
+) -> Tree:
+    """Discover a tree from the variants of a log.
+
+    Where a case does not fit a sequence, as few of its events as possible are left out; a `greedy`
+    miner, as PM4Py's is, looks at one part of the sequence after another.
+    """
     sequences = log.to_dict() if isinstance(log, Variants) else dict(log)
-    return _mine(Counter(sequences), noise).folded()
+    mining = Mining(noise, greedy_ends if greedy else segment_ends)
+    return _mine(Counter(sequences), mining).folded()
 
 
-def _mine(log: Sublog, noise: float) -> Tree:
+def _mine(log: Sublog, mining: Mining) -> Tree:
     total = sum(log.values())
     empty = log.pop((), 0)
-    if empty > noise * total:
-        return optional(_mine(log, noise)) if log else TAU
+    if empty > mining.noise * total:
+        return optional(_mine(log, mining)) if log else TAU
     if not log:
         return TAU
     graph = Follows.of_variants(Variants.from_counts(log))
     if len(graph.activities) == 1:
         leaf = activity(graph.activities[0])
         return leaf if log.keys() == {graph.activities} else loop(leaf)
-    cut = _cut(graph) or (_cut(without_rare(graph, noise, all_ends=True)) if noise else None)
+    cut = _cut(graph) or (
+        _cut(without_rare(graph, mining.noise, all_ends=True)) if mining.noise else None
+    )
     if cut is not None:
         operator, parts = cut
         place = {graph.activities[i]: number for number, part in enumerate(parts) for i in part}
-        children = [_mine(part, noise) for part in _project(operator, place, len(parts), log)]
+        children = [_mine(part, mining) for part in _project(operator, place, log, mining)]
         return Tree(operator=operator, children=tuple(children))
     for fall_through in FALL_THROUGHS:
-        found = fall_through(log, graph, noise)
+        found = fall_through(log, graph, mining)
         if found is not None:
             return found
     return flower(graph.activities)
@@ -55,8 +73,11 @@ def _cut(graph: Follows) -> Cut | None:
     return find_cut(graph.between > 0, graph.starts > 0, graph.ends > 0)
 
 
-def _project(operator: Operator, place: dict[str, int], parts: int, log: Sublog) -> list[Sublog]:
+def _project(
+    operator: Operator, place: dict[str, int], log: Sublog, mining: Mining
+) -> list[Sublog]:
     """What each part sees of every case."""
+    parts = max(place.values()) + 1
     result: list[Sublog] = [Counter() for _ in range(parts)]
     for sequence, count in log.items():
         places = [place[event] for event in sequence]
@@ -69,7 +90,7 @@ def _project(operator: Operator, place: dict[str, int], parts: int, log: Sublog)
         if operator == "exclusive":
             seen = range(most := max(seen, key=places.count), most + 1)
         elif operator == "sequence":
-            ends = segment_ends(places, parts)
+            ends = mining.divide(places, parts)
             begins = [0, *ends[:-1]]
         for part in seen:
             inside = range(begins[part], ends[part])
@@ -98,6 +119,23 @@ def segment_ends(places: list[int], parts: int) -> list[int]:
     return ends
 
 
+def greedy_ends(places: list[int], parts: int) -> list[int]:
+    """Where the segment of each part ends, if each in turn takes what suits it best.
+
+    A segment ends where it has the most events of its own part over those of later ones.
+    """
+    ends: list[int] = []
+    end = 0
+    for part in range(parts):
+        gain = most = 0
+        for i in range(end, len(places)):
+            gain += (places[i] == part) - (places[i] > part)
+            if gain > most:
+                most, end = gain, i + 1
+        ends.append(end)
+    return ends
+
+
 def _runs(sequence: Sequence, places: list[int]) -> list[tuple[int, Sequence]]:
     """Runs of body (0) and redo (1) in turn; a case that begins or ends with redo has an empty
     body there."""
@@ -112,15 +150,15 @@ def _runs(sequence: Sequence, places: list[int]) -> list[tuple[int, Sequence]]:
     return runs
 
 
-def _once_per_case(log: Sublog, graph: Follows, noise: float) -> Tree | None:
+def _once_per_case(log: Sublog, graph: Follows, mining: Mining) -> Tree | None:
     """An activity that every case has exactly once is parallel to the rest."""
     for label in graph.activities:
         if all(sequence.count(label) == 1 for sequence in log):
-            return parallel(activity(label), _mine(_without(label, log), noise))
+            return parallel(activity(label), _mine(_without(label, log), mining))
     return None
 
 
-def _beside(log: Sublog, graph: Follows, noise: float) -> Tree | None:
+def _beside(log: Sublog, graph: Follows, mining: Mining) -> Tree | None:
     """An activity without which the others have a cut is parallel to them."""
     for label in graph.activities:
         rest = _without(label, log)
@@ -129,17 +167,17 @@ def _beside(log: Sublog, graph: Follows, noise: float) -> Tree | None:
             alone: Sublog = Counter()
             for sequence, count in log.items():
                 alone[(label,) * sequence.count(label)] += count
-            return parallel(_mine(alone, noise), _mine(rest, noise))
+            return parallel(_mine(alone, mining), _mine(rest, mining))
     return None
 
 
-def _repeated(log: Sublog, graph: Follows, noise: float) -> Tree | None:
+def _repeated(log: Sublog, graph: Follows, mining: Mining) -> Tree | None:
     """A silent loop: cases divide wherever an end is followed by a start."""
     ends = {graph.activities[i] for i in graph.ends.nonzero()[0]}
-    return _silent_loop(log, graph, noise, ends)
+    return _silent_loop(log, graph, mining, ends)
 
 
-def _silent_loop(log: Sublog, graph: Follows, noise: float, after: set[str]) -> Tree | None:
+def _silent_loop(log: Sublog, graph: Follows, mining: Mining, after: set[str]) -> Tree | None:
     starts = {graph.activities[i] for i in graph.starts.nonzero()[0]}
     pieces: Sublog = Counter()
     for sequence, count in log.items():
@@ -147,14 +185,14 @@ def _silent_loop(log: Sublog, graph: Follows, noise: float, after: set[str]) -> 
         marks = [i for i in marks if sequence[i - 1] in after]
         for begin, end in zip([0, *marks], [*marks, len(sequence)], strict=True):
             pieces[sequence[begin:end]] += count
-    return loop(_mine(pieces, noise)) if pieces.total() > log.total() else None
+    return loop(_mine(pieces, mining)) if pieces.total() > log.total() else None
 
 
-FALL_THROUGHS: tuple[Callable[[Sublog, Follows, float], Tree | None], ...] = (
+FALL_THROUGHS: tuple[Callable[[Sublog, Follows, Mining], Tree | None], ...] = (
     _once_per_case,
     _beside,
     _repeated,
-    lambda log, graph, noise: _silent_loop(log, graph, noise, set(graph.activities)),
+    lambda log, graph, mining: _silent_loop(log, graph, mining, set(graph.activities)),
 )
 """What is tried where there is no cut, in the order of Leemans' thesis; empty cases come first.
 

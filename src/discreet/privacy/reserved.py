@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import pairwise
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from discreet.arrays import Integers, Ints
 from discreet.privacy.noise import (
     Categorical,
     discrete_laplace,
-    exp_enclosure,
     exp_lower,
     exp_upper,
     geometric,
@@ -24,6 +23,9 @@ from discreet.privacy.randomness import Randomness
 
 LEAST_LEFT = 1e-9
 """The part of epsilon that must not be reserved."""
+
+SLACK = Decimal("1e-24")
+"""The part of delta that is left for rounding."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,14 @@ class ReservedSelection:
     overcharges because a case pays for only one of the two: if its key is shown, the hidden
     cases are the same without it.
 
-    With q = e^−ε, ρ = e^−(ε − ε′), a public m ≥ 1 and, for each key, a J in 1…m, discrete Laplace
-    noise X of scale 1/ε and a threshold T ≥ m, all independent:
+    With q = e^−ε, ρ = e^−(ε − ε′), public k, r ≥ 0 and m = k + r ≥ 1 and, for each key, a J in 1…m,
+    discrete Laplace noise X of scale 1/ε and a threshold T ≥ m, all independent:
 
         a key of n cases is shown, with the count max(n, m) + X, if J ≤ n and max(n, m) + X ≥ T.
 
-    T is m with probability 1 − h₀, m + 1 with h₀ − h₁, and else m + 2 + G, P[G ≥ k] = ρᵏ. So a
-    count c is hidden by T with probability h(c) = 1 below m, h₀ at m and h₁ρᵏ at m + 1 + k.
+    With probability a, J is one of 1…k, j as likely as e^εj; else k + i, i of 1…r as likely as ρⁱ.
+    T is m with probability 1 − h₀, m + 1 with h₀ − h₁, and else m + 2 + G, P[G ≥ i] = ρⁱ. So a
+    count c is hidden by T with probability h(c) = 1 below m, h₀ at m and h₁ρⁱ at m + 1 + i.
 
     Proof. Neighbours differ in one case, of a key with n and n + 1 cases. The other keys' outcomes
     have one distribution for both; fix them. Let Q(n, c) be the probability that the key is shown
@@ -60,23 +63,36 @@ class ReservedSelection:
       alone, so the ratio is that of X, within e^±ε, and both sums are 0. As h falls, so does
       s(n) = E[h(n + X)], and the first line is 0. Summing the geometric series,
 
-          s(m + k)·(1 + q)/(1 − q) = qᵏ·(q/(1 − q) + h₀ − h₁/(ρ − q)) + ρᵏ·h₁·(…),  (…) > 0.
+          s(m + i)·(1 + q)/(1 − q) = qⁱ·(q/(1 − q) + h₀ − h₁/(ρ − q)) + ρⁱ·h₁·(…),  (…) > 0.
 
-      If the bracket of qᵏ is not positive, s(n + 1) ≥ ρ·s(n), and the second line is 0.
+      If the bracket of qⁱ is not positive, s(n + 1) ≥ ρ·s(n), and the second line is 0.
     - n < m. A key that J lets pass is treated as one of m cases: Q(n, c) = λ(n)·Q(m, c) with
       λ(n) = P[J ≤ n], λ(0) = 0. λ rises, so the second sum and the first line's last term are 0.
       What is left are π(m)·max(0, λ(n + 1) − e^ε·λ(n)) and max(0, e^ε′·s(n) − e^ε·s(n + 1)) with
-      s(n) = 1 − λ(n)·π(m), π(m) = 1 − s(m).
+      s(n) = 1 − λ(n)·π(m), π(m) = 1 − s(m). The latter is at most δ if
+      π(m)·(λ(n + 1) − ρ·λ(n)) ≤ 1 − ρ + qδ. Below k, λ(n) = a·(e^εn − 1)/(e^εk − 1), so
 
-    None of this is left to real numbers: λ, h₀ and h₁ are integers over a power of two, and
-    construction refuses them unless, with bounds of the exponentials that err on the safe side,
-    the bracket is not positive, h falls, and both numbers of the second case are at most δ for
-    every n < m (`certify`).
+          λ(n + 1) − e^ε·λ(n) = κ = a·(e^ε − 1)/(e^εk − 1)  for all n < k,
+          λ(n + 1) − ρ·λ(n) = κ + (e^ε − ρ)·λ(n)  is largest at k − 1: a − ρq·(a − κ);
 
-    The λ and h are those that show the most. With π(n) = λ(n)·π(m) below m and 1 − s(n) from there,
-    π(n + 1) = min(e^ε·π(n) + δ, 1 − ρ·(1 − π(n))): both bounds that any selection with this promise
-    must keep but for the δ that it might also use beyond m. From m on, s falls by ρ each time:
-    the bracket is 0. The count's noise is that of plain ε-DP counts whatever the reserve.
+      and from there λ(k + i) = A − B·ρⁱ with B = (1 − a)/(1 − ρʳ) and A = a + B, so
+
+          λ(n + 1) − e^ε·λ(n)  is largest at k, as λ rises by less each time: A − B·ρ − e^ε·a,
+          λ(n + 1) − ρ·λ(n) = A·(1 − ρ)  for all n ≥ k.
+
+      Four numbers therefore decide, however large m is.
+
+    None of this is left to real numbers: a, h₀ and h₁ are integers over a power of two, J and T are
+    drawn exactly, and construction refuses these constants unless, with bounds of the exponentials
+    that err on the safe side, the bracket is not positive, h falls, and the four numbers are small
+    enough (`certify`).
+
+    The constants are those that show the most. With π(n) = λ(n)·π(m) below m and 1 − s(n) from
+    there, π(n + 1) = min(e^ε·π(n) + δ, 1 − ρ·(1 − π(n))): both bounds that any selection with this
+    promise must keep but for the δ that it might also use beyond m. The first is the smaller one
+    up to k, the second from there; it holds by J up to the first m at which h₀ ≤ 1 is large enough
+    to go on with it, by T from there: the bracket is 0. The count's noise is that of plain ε-DP
+    counts whatever the reserve.
     """
 
     epsilon: float
@@ -89,13 +105,13 @@ class ReservedSelection:
             raise ValueError(f"the reserve must lie in (0, epsilon), not {self.reserve}")
 
     @cached_property
-    def _table(self) -> Table:
-        return reserved_table(self.epsilon, self.delta, self.reserve)
+    def _constants(self) -> Constants:
+        return reserved_constants(self.epsilon, self.delta, self.reserve)
 
     @property
     def threshold(self) -> int:
         """Keys are shown if their noisy count is greater than this."""
-        return len(self._table.passing) - 1
+        return self._constants.least - 1
 
     @property
     def deviation(self) -> float:
@@ -116,103 +132,138 @@ class ReservedSelection:
 
     def probability(self, count: int) -> float:
         """π(count): the probability that a key of that many cases is shown, nearly."""
-        passing, least = self._table.passing, len(self._table.passing)
-        passed = passing[min(count, least) - 1] / passing[-1] if count else 0.0
-        further = max(count - least, 0)
-        return 1 - (1 - self._table.shown * passed) * math.exp(
-            (self.reserve - self.epsilon) * further
-        )
+        if not count:
+            return 0.0
+        rising, shown = self._constants.rising, self._constants.shown
+        if count > rising:
+            return 1 - (1 - shown) * math.exp((count - rising) * (self.reserve - self.epsilon))
+        part = math.expm1(-self.epsilon * count) / math.expm1(-self.epsilon * rising)
+        return shown * part * math.exp(self.epsilon * (count - rising))
+
+    def _passing(self, size: int, rng: Randomness) -> Integers:
+        """J for so many keys: a geometric variable modulo k keeps the weights of its first k."""
+        found = self._constants
+        rising = self._rising.draw(size, rng) == 1
+        drawn: Integers = np.full(size, found.rising + 1, dtype=np.int64)
+        if many := int(rising.sum()):
+            below = geometric(Fraction(self.epsilon), many, rng) % found.rising
+            drawn[rising] = found.rising - below
+        if found.settling > 1 and many < size:
+            beyond = geometric(self._left, size - many, rng) % found.settling
+            drawn[~rising] += beyond
+        return drawn
+
+    @property
+    def _left(self) -> Fraction:
+        return Fraction(self.epsilon) - Fraction(self.reserve)
 
     @cached_property
-    def _passing(self) -> Categorical:
-        passing = (0, *self._table.passing)
-        return Categorical(b - a for a, b in pairwise(passing))
+    def _rising(self) -> Categorical:
+        return Categorical((self._constants.one - self._constants.early, self._constants.early))
 
     @cached_property
     def _hiding(self) -> Categorical:
-        one, (at, beyond) = self._table.passing[-1], self._table.hiding
+        one, (at, beyond) = self._constants.one, self._constants.hiding
         return Categorical((one - at, at - beyond, beyond))
 
     def noisy(self, counts: Ints, rng: Randomness) -> Integers:
         """Noisy counts of the keys that are shown, and the threshold for the others."""
         least = self.threshold + 1
         found: Integers = np.full(len(counts), self.threshold, dtype=np.int64)
-        passed = np.flatnonzero(counts > self._passing.draw(len(counts), rng))
+        passed = np.flatnonzero(counts >= self._passing(len(counts), rng))
         values = np.maximum(counts[passed], least)
         values += discrete_laplace(1 / Fraction(self.epsilon), len(passed), rng)
         limits = least + self._hiding.draw(len(passed), rng)
         far = np.flatnonzero(limits == least + 2)
-        left = Fraction(self.epsilon) - Fraction(self.reserve)
-        limits[far] += geometric(left, len(far), rng)
+        limits[far] += geometric(self._left, len(far), rng)
         shown = values >= limits
         found[passed[shown]] = values[shown]
         return found
 
 
 @dataclass(frozen=True)
-class Table:
-    """λ(1), …, λ(m) and h₀, h₁ in units of 1/λ(m); and nearly π(m)."""
+class Constants:
+    """k, r, and a and h₀, h₁ in units of 1/one; and nearly π(k)."""
 
-    passing: tuple[int, ...]
+    rising: int
+    settling: int
+    one: int
+    early: int
     hiding: tuple[int, int]
     shown: float
 
+    @property
+    def least(self) -> int:
+        """m: the least count that may be shown, but for noise."""
+        return self.rising + self.settling
+
 
 @lru_cache(maxsize=64)
-def reserved_table(epsilon: float, delta: float, reserve: float) -> Table:
-    """The λ and h of a `ReservedSelection`, certified."""
+def reserved_constants(epsilon: float, delta: float, reserve: float) -> Constants:
+    """The constants of a `ReservedSelection`, certified.
+
+    In decimals of many digits, δ a little smaller than allowed; what they lack is rounded to the
+    safe side, or else refused by `certify`.
+    """
     bits = 192 - math.floor(math.log2(delta)) + math.ceil(4.5 * epsilon)  # resolves δ·e^−3ε
-    one, slack = 1 << bits, 1 << 80 + math.ceil(1.5 * epsilon)
-    left = Fraction(epsilon) - Fraction(reserve)
-    growth = exp_lower(Fraction(epsilon), 128)
-    q, rho = exp_enclosure(-Fraction(epsilon), bits)[1], exp_enclosure(-left, bits)[1]
-    step = int(Fraction(delta) * one) - slack
-    shown = [0]
-    while True:
-        here = shown[-1]
-        grown = here * growth.numerator // growth.denominator
-        settled = one - (rho * (one - here) >> bits) - slack
-        if grown >= settled:
-            break
-        shown.append(min(grown + step, settled))
-    most = shown[-1]
-    spread = (one - most) * ((one << bits) - q * rho) // (one * (one - q))
-    at = min(one, (spread - q) * one // (one - q) + (slack >> 20))
-    beyond = min(at, (rho - q) * (at + q * one // (one - q) + 1) // one + (slack >> 20))
-    passing = tuple(value * one // most for value in shown[1:])
-    table = Table(passing, (at, beyond), most / one)
-    certify(table, epsilon, delta, reserve)
-    return table
+    one, rounding = 1 << bits, Decimal(2) ** (64 - bits)
+    with localcontext(Context(prec=bits // 3)):
+        eps, left = Decimal(epsilon), Decimal(epsilon) - Decimal(reserve)
+        step = Decimal(delta) * (1 - SLACK)
+        growth, q, rho = eps.exp(), (-eps).exp(), (-left).exp()
+        turning = (1 - rho - step) / (growth - rho)  # up to this π the first bound is the smaller
+        rising = 0
+        if turning >= 0:
+            rising = 1 + int((1 + turning * (growth - 1) / step).ln() / eps)
+        early = step * ((eps * rising).exp() - 1) / (growth - 1)
+        enough = (1 - rho) / (growth - rho)  # from this π on h₀ ≤ 1
+        settling = 0
+        if early < enough:
+            settling = math.ceil(((1 - early) / (1 - enough)).ln() / left)
+        hidden = (1 - early) * (-left * settling).exp()
+        at = min(Decimal(1), (hidden * (1 - q * rho) / (1 - q) - q) / (1 - q) + rounding)
+        beyond = min(at, (rho - q) * (at + q / (1 - q)) + rounding)
+        found = Constants(
+            rising,
+            settling,
+            one,
+            int(early / (1 - hidden) * one) if settling else one,
+            (int(at * one), int(beyond * one)),
+            float(early),
+        )
+    certify(found, epsilon, delta, reserve)
+    return found
 
 
-def certify(table: Table, epsilon: float, delta: float, reserve: float) -> None:
+def certify(found: Constants, epsilon: float, delta: float, reserve: float) -> None:
     """Check every inequality of the proof, with bounds on the safe side."""
-    one = table.passing[-1]
-    bits = 2 * one.bit_length()
-    left = Fraction(epsilon) - Fraction(reserve)
-    q_low, q_high = exp_lower(-Fraction(epsilon), bits), exp_upper(-Fraction(epsilon), bits)
+    bits = 2 * found.one.bit_length()
+    exact, left = Fraction(epsilon), Fraction(epsilon) - Fraction(reserve)
+    q_low, q_high = exp_lower(-exact, bits), exp_upper(-exact, bits)
     rho_low, rho_high = exp_lower(-left, bits), exp_upper(-left, bits)
-    at, beyond = (Fraction(value, one) for value in table.hiding)
+    early, at, beyond = (Fraction(value, found.one) for value in (found.early, *found.hiding))
     falls = (rho_high - q_low) * (at + q_high / (1 - q_high)) <= beyond
     hidden = (1 - q_high) / (1 + q_high) * (q_low / (1 - q_low) + at)
     hidden += (1 - q_high) / (1 + q_high) * beyond * q_low / (1 - q_low * rho_low)
     shown = 1 - hidden  # at least π(m)
-    limit = Fraction(delta) * one / shown
-    growth = exp_lower(Fraction(epsilon), 128)
-    up, down = growth.numerator, growth.denominator
-    steps = list(pairwise((0, *table.passing)))
-    more = max(after * down - before * up for before, after in steps)
-    # e^ε′·s(n) − e^ε·s(n + 1) ≤ δ, over e^ε: ρ·(1 − λπ) ≤ 1 − λ′π + qδ
-    allowed = (1 - rho_high + q_low * Fraction(delta)) * one / shown
-    kept = int(rho_low * (1 << bits))
-    fewer = max(after - (before * kept >> bits) for before, after in steps)
-    rises = all(before <= after for before, after in steps)
+    more, fewer = [Fraction(0)], [Fraction(0)]  # over one case fewer, and over one more
+    if found.rising:
+        whole = exp_lower(exact * found.rising, bits) - 1
+        kappa = early * (exp_upper(exact, bits) - 1) / whole
+        more.append(kappa)
+        fewer.append(early - rho_low * q_low * (early - kappa))
+    if found.settling:
+        late = (1 - early) / (1 - exp_upper(-left * found.settling, bits))
+        more.append(late * (1 - rho_low) - early * (exp_lower(exact, bits) - 1))
+        fewer.append((early + late) * (1 - rho_low))
     if not (
         falls
-        and rises
+        and found.rising >= 0 <= found.settling
+        and (0 <= early <= 1 if found.rising else early == 0)
+        and (found.settling or early == 1)
         and 0 <= beyond <= at <= 1
         and 0 < shown <= 1
-        and more <= limit * down
-        and fewer <= allowed
+        and max(more) * shown <= Fraction(delta)
+        and max(fewer) * shown <= 1 - rho_high + q_low * Fraction(delta)
     ):
-        raise ArithmeticError("the selection table does not meet its delta")
+        raise ArithmeticError("the constants of the selection do not meet its delta")

@@ -79,29 +79,32 @@ class Walker(ABC):
         `within` leaves out steps that lead out of a language.
         """
         mark = len(self.activities)
-        sequences = np.full((samples, max_length + 2), mark, dtype=np.int64)
-        running = np.arange(samples)
-        states = np.zeros(samples, dtype=np.int64)
+        begun = np.full((1, 1), mark)  # the distinct beginnings of those that go on
+        states = np.zeros(1, dtype=np.int64)
+        which = np.zeros(samples, dtype=np.int64)  # of these
+        ended: list[tuple[Integers, Integers]] = []
         for step in range(max_length + 1):
-            weights = self.chances(sequences[running, : step + 1])
+            weights = self.chances(begun)
             if within is not None:
                 weights = (weights + UNKNOWN_STEP) * within.allowed(states)
             if step == 0:
                 weights[:, mark] = 0
             reach = np.cumsum(weights, axis=1)
-            point = generator.random(len(running)) * reach[:, -1]
-            following = np.minimum((reach <= point[:, None]).sum(axis=1), mark)
-            if step < max_length:
-                sequences[running, step + 1] = following
+            point = generator.random(len(which)) * reach[which, -1]
+            following = np.minimum((reach[which] <= point[:, None]).sum(axis=1), mark)
             going = following != mark
-            if within is not None:
-                states = within.after(states[going], following[going])
-            running = running[going]
-            if not len(running):
+            ended.append((begun, np.bincount(which[~going], minlength=len(begun))))
+            which, following = which[going], following[going]
+            if not len(which) or step == max_length:
                 break
-        ended = np.setdiff1d(np.arange(samples), running)
-        kept = sequences[ended] if 10 * len(ended) > samples else sequences
-        return _counted(self.activities, kept)
+            found, which = numbered(which * mark + following, len(begun) * mark)
+            before, following = np.divmod(found, mark)
+            begun = np.column_stack([begun[before], following])
+            if within is not None:
+                states = within.after(states[before], following)
+        if 10 * len(which) >= 9 * samples:
+            ended.append((begun, np.bincount(which, minlength=len(begun))))
+        return _counted(self.activities, ended)
 
 
 @dataclass(frozen=True)
@@ -133,12 +136,27 @@ def located(contexts: Integers, wanted: Integers) -> tuple[Integers, npt.NDArray
     return place, contexts[place] == wanted
 
 
-def _counted(activities: tuple[str, ...], sequences: Integers) -> Variants:
-    mark = len(activities)
-    inside = sequences != mark
-    lengths = inside.sum(axis=1)
-    offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
-    return Variants.of_cases(activities, sequences[inside].astype(np.int32), offsets)[0]
+def numbered(keys: Integers, limit: int) -> tuple[Integers, Integers]:
+    """The distinct keys, ascending, and the place of each key among them; all are below `limit`."""
+    if limit > 4 * len(keys):
+        return np.unique(keys, return_inverse=True)
+    present = np.zeros(limit, dtype=bool)
+    present[keys] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
+
+
+def _counted(activities: tuple[str, ...], parts: list[tuple[Integers, Integers]]) -> Variants:
+    """Sequences that begin with START, those of one length together, each with its count."""
+    shown = [(rows[counts > 0, 1:], counts[counts > 0]) for rows, counts in parts]
+    some = [(rows, counts) for rows, counts in shown if rows.size]
+    if not some:
+        return Variants.empty(activities)
+    lengths = np.concatenate([np.full(len(rows), rows.shape[1]) for rows, _ in some])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    codes = np.concatenate([rows.ravel() for rows, _ in some]).astype(np.int32)
+    found, where = Variants.of_cases(activities, codes, offsets)
+    counts = np.bincount(where, np.concatenate([counts for _, counts in some]), len(found))
+    return found.take(np.arange(len(found)), counts.astype(np.int64))
 
 
 def recombined(

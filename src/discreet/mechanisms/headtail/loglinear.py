@@ -33,6 +33,7 @@ from discreet.mechanisms.headtail.examples import (
 )
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
+from discreet.privacy.transcript import note
 
 STEPS = 20
 """Gradient steps on hidden cases."""
@@ -112,10 +113,12 @@ def trained(
     noise = step.noise(CLIP**2 * STEPS)
     size = CLIP * max(cases_about, 1.0)
     rate = min(NOISE * size / (noise.deviation * SPREAD), LARGEST_RATE) / size
+    drawn = noise.draw(STEPS * weights.size, rng).reshape(STEPS, *weights.shape)
     for turn in range(STEPS):
         whole = np.rint(weights * FINE).astype(np.int64)
-        total = np.sum([block.clipped_sum(whole) for block in blocks], axis=0)
-        speed = MOMENTUM * speed + rate * noise.added(total, rng)
+        noisy = np.sum([block.clipped_sum(whole) for block in blocks], axis=0) + drawn[turn]
+        note(noise.name, noisy)
+        speed = MOMENTUM * speed + rate * noisy
         weights = np.clip(weights + speed, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         if 2 * turn >= STEPS:
             mean += weights / math.ceil(STEPS / 2)

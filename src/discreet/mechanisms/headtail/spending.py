@@ -39,7 +39,7 @@ HEAD_DELTA = 0.8
 SIZE = 0.06
 """Share of a tail's epsilon for the number of hidden cases."""
 
-LENGTHS, LEAST_LENGTHS, MOST_LENGTHS = 0.05, 0.02, 0.2
+LENGTHS, LEAST_LENGTHS, MOST_LENGTHS = 0.05, 0.01, 0.2
 """Share of a tail's epsilon for the lengths of cases; and what they are worth at least, up to the
 last share: not to know how long cases are costs more than anything else."""
 

@@ -23,9 +23,9 @@ CLEAR_LABEL = 5.0
 """Deviations of the noise by which a public activity must stand out to be used: a model of more
 activities has more weights, and learns each of them worse."""
 
-FEWEST_LABELS = 12
+FEWEST_LABELS, LABELS_PER_EVENT = 12, 0.5
 """Public activities that are used whatever the noise where no head names any, the most frequent
-ones."""
+ones: so many, or so many for each event of a case: long cases cannot be told by a few."""
 
 _DOWN = 1 - 2.0**-40
 

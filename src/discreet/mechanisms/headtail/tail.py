@@ -27,7 +27,13 @@ from discreet.mechanisms.headtail.pruning import pruned
 from discreet.mechanisms.headtail.sampled import in_sample
 from discreet.mechanisms.headtail.spending import NO_HEAD
 from discreet.mechanisms.headtail.support import central
-from discreet.mechanisms.headtail.tables import FEWEST_LABELS, Tables, found_activities, thinned
+from discreet.mechanisms.headtail.tables import (
+    FEWEST_LABELS,
+    LABELS_PER_EVENT,
+    Tables,
+    found_activities,
+    thinned,
+)
 from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, weighed, whole
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
@@ -116,7 +122,7 @@ class Tail:
         share = min(1.0, MOST_EVENTS / (max(about.value, 1.0) * lengths.mean))
         size, cases = share * max(about.value, 1.0), thinned(cases, share, rng)
         tables = Tables.of(self.steps, self.name, lengths.mean)
-        fewest = 0 if len(head) else FEWEST_LABELS
+        fewest = 0 if len(head) else max(FEWEST_LABELS, round(LABELS_PER_EVENT * lengths.mean))
         counts = found_activities(cases, self.public, fewest, tables, rng)
         names = tuple(sorted({*counts, *head.trimmed().activities}))
         if not names:
