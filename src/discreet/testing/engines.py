@@ -200,6 +200,7 @@ def by_rank(trial: Trial) -> None:
 def _same_sums(found: Engine, expected: Engine, where: str) -> None:
     mine, yours = (engine.sums(()).total(_moments) for engine in (found, expected))
     demand(mine.equals(yours), f"{where}: other sums over cases than memory")
+    demand(found.digest(KEY) == expected.digest(KEY), f"{where}: another digest than memory")
 
 
 def _moments(cases: Cases) -> pl.DataFrame:

@@ -192,14 +192,17 @@ class DuckDBEngine(SqlEngine):
     def _ordered(self, value: str, keys: Sequence[str]) -> str:
         return f"list({value} ORDER BY {', '.join(keys)})"
 
-    def _sorted(self, number: str, mask: int) -> str:
-        return f"list_transform(list_sort(list({number})), lambda x: CAST(x & {mask} AS INTEGER))"
+    def _sorted(self, number: str, taken: str = "x") -> str:
+        return f"list_transform(list_sort(list({number})), lambda x: {taken})"
 
     def _size(self, values: str) -> str:
         return f"len({values})"
 
     def _hashed(self, name: str, text: str) -> str:
         return f"sha256(concat(${name}, {text}))"
+
+    def _number(self, digits: str) -> str:
+        return f"CAST(concat('0x', {digits}) AS BIGINT)"  # the sum is a HUGEINT
 
     def _steps(self, mark: int) -> str:
         return (

@@ -268,14 +268,17 @@ class SparkEngine(SqlEngine):
         fields = ", ".join(f"{key} AS key_{i}" for i, key in enumerate(keys))
         return f"transform(sort_array(collect_list(struct({fields}, {value} AS v))), x -> x.v)"
 
-    def _sorted(self, number: str, mask: int) -> str:
-        return f"transform(sort_array(collect_list({number})), x -> CAST(x & {mask} AS INT))"
+    def _sorted(self, number: str, taken: str = "x") -> str:
+        return f"transform(sort_array(collect_list({number})), x -> {taken})"
 
     def _size(self, values: str) -> str:
         return f"size({values})"
 
     def _hashed(self, name: str, text: str) -> str:
         return f"sha2(concat(:{name}, {text}), 256)"
+
+    def _number(self, digits: str) -> str:
+        return f"CAST(conv({digits}, 16, 10) AS DECIMAL(10, 0))"
 
     def _steps(self, mark: int) -> str:
         step = (

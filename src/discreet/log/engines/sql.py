@@ -69,8 +69,8 @@ class SqlEngine(ABC):
         """An aggregate: a list of the values in the order of the keys."""
 
     @abstractmethod
-    def _sorted(self, number: str, mask: int) -> str:
-        """An aggregate: the sorted numbers as a list, each cut down to the bits of the mask."""
+    def _sorted(self, number: str, taken: str = "x") -> str:
+        """An aggregate: the sorted numbers as a list, and what is taken of each, x."""
 
     @abstractmethod
     def _size(self, values: str) -> str:
@@ -79,6 +79,10 @@ class SqlEngine(ABC):
     @abstractmethod
     def _hashed(self, name: str, text: str) -> str:
         """SHA-256, in hexadecimal, of a bound value followed by a text."""
+
+    @abstractmethod
+    def _number(self, digits: str) -> str:
+        """The number that eight hexadecimal digits stand for; a sum of such does not overflow."""
 
     @abstractmethod
     def _steps(self, mark: int) -> str:
@@ -153,7 +157,8 @@ class SqlEngine(ABC):
         number = packed([*fields, code], self.room)
         if number is None:
             return self._ordered("code", self.layout.order)
-        return self._sorted(number, (1 << code.largest.bit_length()) - 1)
+        mask = (1 << code.largest.bit_length()) - 1
+        return self._sorted(number, f"CAST(x & {mask} AS INTEGER)")
 
     def _place(self, column: str) -> str:
         """Where the first event stands that has no value in a column, in words."""
@@ -343,6 +348,25 @@ class SqlEngine(ABC):
         return self._summing(
             reader, events, [*self.layout.order, *(() if placed else reader.fields)]
         )
+
+    def digest(self, key: bytes) -> tuple[int, ...]:
+        """The sum over cases of a keyed hash of each, of its name, codes and times."""
+        said, cases = f"CAST(seq AS {self.text}), ' '", self.cases_table
+        if self.layout.timed:
+            said += f", CAST(times AS {self.text}), ' '"
+            cases += (
+                f" JOIN (SELECT case_id, {self._sorted('ts')} AS times "
+                f"FROM {self.events_table} GROUP BY case_id) AS clocks USING (case_id)"
+            )
+        hashed = self._hashed("key", f"{said}, CAST(case_id AS {self.text})")
+        sums = ", ".join(
+            f"CAST(sum({self._number(f'substr(hash, {8 * i + 1}, 8)')}) AS {self.text}) AS part_{i}"
+            for i in range(8)
+        )
+        self._keep(
+            "digest", f"SELECT {sums} FROM (SELECT {hashed} AS hash FROM {cases})", key=key.hex()
+        )
+        return tuple(map(int, self._query("SELECT * FROM digest").row(0)))
 
     def courses(self) -> Courses:
         """The cases themselves, by name."""
