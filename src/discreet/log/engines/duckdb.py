@@ -92,7 +92,7 @@ class DuckDBEngine(SqlEngine):
             if native is None:
                 self._stage()
             else:
-                self._staged = False
+                self._staged, self.heights = False, self.plan.source.heights
                 self._connection.execute(f"CREATE VIEW events AS {native}")
                 self._check_fine()
             self.count(drop_incomplete=self.plan.shape.drop_incomplete)
@@ -217,12 +217,14 @@ class DuckDBEngine(SqlEngine):
             rows = self._connection.sql(f"SELECT {chosen} FROM ({events}) ORDER BY {order}")
             frames = (pl.DataFrame(batch) for batch in rows.to_arrow_reader(AT_ONCE))
             try:
-                return Stored.write(path, frames, reader, self.memory // 2)
+                stored = Stored.write(path, frames, reader, self.memory // 2)
             except OSError as error:
                 raise LogError(
                     f"the cases cannot be written to the temporary folder {path.parent.parent} "
                     f"({_first_line(error)}); name another in TMPDIR"
                 ) from None
+            self._connection.execute(f"SET memory_limit = '{self.memory}B'")  # frees what it holds
+        return stored
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self.memory, self._scratch)

@@ -105,7 +105,12 @@ class SqlEngine(ABC):
     rank_order: ClassVar[str]
     """What variants of one size are numbered by: anything that tells them apart and stays."""
 
+    heights: tuple[int, ...] = ()
+    """How many rows each file has, where positions number the rows of files."""
+
     events_table = "events"
+    checked_table = "events"
+    """The events for what needs no position, where a position costs something."""
     cases_table = "cases"
     variants_table = "variants"
 
@@ -148,9 +153,8 @@ class SqlEngine(ABC):
                 since = f"((ts - {first}) {self.divided} {unit})"
                 fields.append(Field(since, (last - first) // unit))
             elif key == "pos":
-                file = max(row["last_pos"] for row in rows) >> FILE_BITS
-                fields.append(Field(f"(pos >> {FILE_BITS})", file))
-                fields.append(Field(f"(pos & {_ROW})", max(row["last_row"] for row in rows)))
+                file, row = self._last_places(rows)
+                fields += [Field(f"(pos >> {FILE_BITS})", file), Field(f"(pos & {_ROW})", row)]
             else:
                 return self._ordered("code", self.layout.order)
         code = Field("code", len(rows) - 1)
@@ -159,6 +163,13 @@ class SqlEngine(ABC):
             return self._ordered("code", self.layout.order)
         mask = (1 << code.largest.bit_length()) - 1
         return self._sorted(number, f"CAST(x & {mask} AS INTEGER)")
+
+    def _last_places(self, rows: Sequence[dict[str, Any]]) -> tuple[int, int]:
+        """The largest number of a file, and of a row in any of them."""
+        if self.heights:
+            return len(self.heights) - 1, max(self.heights)
+        last = max(row["last_pos"] for row in rows)
+        return last >> FILE_BITS, last & _ROW  # rows that were copied are numbered as one file
 
     def _place(self, column: str) -> str:
         """Where the first event stands that has no value in a column, in words."""
@@ -194,7 +205,7 @@ class SqlEngine(ABC):
             "SELECT * FROM events WHERE case_id IS NOT NULL AND NOT EXISTS "
             "(SELECT 1 FROM incomplete WHERE incomplete.case_id = events.case_id)",
         )
-        self.events_table = "complete"
+        self.events_table = self.checked_table = "complete"
         count = "(SELECT count(*) FROM {})"
         found = self._query(
             f"SELECT {count.format('incomplete')} AS cases, "
@@ -209,15 +220,14 @@ class SqlEngine(ABC):
         period = ", min(ts) AS first, max(ts) AS last" if self.layout.timed else ""
         return self._query(
             f"SELECT label, count(*) AS events, {missing}{period}{self._ranges()} "
-            f"FROM {self.events_table} GROUP BY label"
+            f"FROM {self.checked_table} GROUP BY label"
         )
 
     def _ranges(self) -> str:
         """How large the numbers are that events are sorted by."""
         found = f", bool_and(ts % {_SECOND} = 0) AS whole" if self.layout.timed else ""
-        if self.layout.placed:
-            found += f", max(pos) AS last_pos, max(pos & {_ROW}) AS last_row"
-        return found
+        known = self.heights or not self.layout.placed
+        return found if known else f"{found}, max(pos) AS last_pos"
 
     def _check(self, per_label: pl.DataFrame) -> None:
         """Refuse events that lack a value, lie outside the calendar, or have no order."""
