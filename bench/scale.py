@@ -1,12 +1,13 @@
 """What a log of any size costs: processor time and peak memory by engine, as ratios in one run.
 
-Run `python bench/scale.py STAGE …`; `make bench-scale` runs all but `first` and `huge`:
+Run `python bench/scale.py STAGE …`; `make bench-scale` runs `small large many whole write`:
 
 - `first`, the default: one million events, as in `small`;
 - `small`: 5 million events in memory and in DuckDB, with 6 and with 26 columns, the least of three;
 - `large`: 50 million in DuckDB, with 4 GB and with 1 GB, and in Spark;
 - `huge`: 200 million in DuckDB with 4 GB;
 - `many`: 50 million events with 3.3 million distinct variants, with 2 GB; a million in memory;
+- `sampled`: what a tail on a part of the hidden cases costs `headtail`, on 20,000 cases;
 - `whole`: logs with times and an attribute, of 1 and 5 million events in memory and in DuckDB, of
   1 million in Spark, of 20 million in DuckDB with 4 GB;
 - `write`: a TraVaS release of 20 million events as a log and as a table of variants, and the same
@@ -25,6 +26,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -34,6 +36,8 @@ import polars as pl
 
 from discreet.log.events import ACTIVITY, CASE
 from discreet.log.samples import PERSON, sample_log
+from discreet.mechanisms.registry import mechanism
+from discreet.utility.evaluation import Evaluator
 
 CASES = 98_700
 """Cases of the hospital that make about a million events."""
@@ -253,9 +257,24 @@ class Bench:
         self.add("3.3 M variants duckdb headtail at 2 GB", *headtail, counting=True)
         fewer = lake(self.folder / "many-14", 14, scrambled, source=self.folder / "many-50")
         memory = ("--engine", "memory")
-        for mechanism in ("travas", "headtail"):
-            million = self.release(fewer, "out.variants.parquet", *memory, mechanism=mechanism)
-            self.add(f"1 M variants memory {mechanism}", *million)
+        for name in ("travas", "headtail"):
+            million = self.release(fewer, "out.variants.parquet", *memory, mechanism=name)
+            self.add(f"1 M variants memory {name}", *million)
+
+    def sampled(self) -> None:
+        """How like the log a release of headtail is if its tail reads a part of the cases."""
+        log = sample_log("hospital", cases=20_000, seed=1)
+        evaluator = Evaluator(log)
+        for share in (1.0, 0.3, 0.1, 0.01):
+            options = {} if share == 1 else {"tail_sample": share}
+            headtail = mechanism("headtail", epsilon=1, delta=1e-6, **options)
+            begin = time.process_time()
+            released = headtail.release(log)
+            seconds = time.process_time() - begin
+            (found, *_) = evaluator.evaluate(released.artefact, measures=("similarity",))
+            print(
+                f"tail on {share:g}: similarity {found.value:.3f}, CPU {seconds:.1f} s", flush=True
+            )
 
     def whole(self) -> None:
         """Times and an attribute, from sums over cases."""
@@ -289,7 +308,7 @@ class Bench:
             self.ratio("20 M memory travas as table", f"20 M before, travas as {kind}")
 
 
-STAGES = ("first", "small", "large", "huge", "many", "whole", "write")
+STAGES = ("first", "small", "large", "huge", "many", "sampled", "whole", "write")
 
 
 def main() -> None:
