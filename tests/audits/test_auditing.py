@@ -33,7 +33,7 @@ def run(arguments: list[str]) -> Any:
 
 
 def test_sampling_alone_comes_within_15_percent() -> None:
-    effort = Effort(runs=40_000, seconds=60.0)
+    effort = Effort(runs=16_000, seconds=60.0)
     for mechanism in (LaplaceCount(epsilon=1), TraVaS(epsilon=1, delta=0.01)):
         (found,) = audit(mechanism, pairs=[pair("one more")], effort=effort).pairs
         assert found.promise is not None

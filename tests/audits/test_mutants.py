@@ -96,7 +96,7 @@ def test_a_step_without_noise_is_caught(
 def test_with_its_noise_it_is_consistent(name: str) -> None:
     """On the most telling pair; a sound mechanism is called violated once in 10⁹ times."""
     subject, pairs = next(one for one in looked(name) if not one[0].case.given)
-    found = audit_pair(subject.build(pairs[0]), pairs[0], FEW, 0.05)
+    found = audit_pair(subject.build(pairs[0]), pairs[0], FEW, 0.001)
     assert found.promise is not None
     assert not found.promise.contradicts
 

@@ -73,9 +73,16 @@ COMMANDS = (
 )
 """Each is a function in a module of the same name."""
 
+LEDGER = "budget"
+"""The group of commands on what may be spent."""
+
 
 def build(arguments: Sequence[str] = ()) -> typer.Typer:
-    """The application, with the options that its commands have for these arguments."""
+    """The application, with the options that its commands have for these arguments.
+
+    Where these begin with a command, no other is built: there are hundreds of options in all.
+    """
+    called = set(arguments[:1]) & {*COMMANDS, LEDGER}
     app = typer.Typer(
         name="discreet",
         no_args_is_help=True,
@@ -84,13 +91,18 @@ def build(arguments: Sequence[str] = ()) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(help=taught(discreet))(discreet)
-    for name in COMMANDS:
+    for name in called & set(COMMANDS) if called else COMMANDS:
         command = getattr(import_module(f"discreet.cli.{name}"), name)
         app.command(help=taught(command))(extended(command, arguments))
+    if not called or LEDGER in called:
+        app.add_typer(_ledger(arguments), name=LEDGER)
+    return app
+
+
+def _ledger(arguments: Sequence[str]) -> typer.Typer:
     ledger = typer.Typer(
         no_args_is_help=True, help="What each data source may spend, and has spent."
     )
     for name, action in budget.COMMANDS.items():
         ledger.command(name, help=taught(action))(extended(action, arguments))
-    app.add_typer(ledger, name="budget")
-    return app
+    return ledger

@@ -9,6 +9,9 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
 
+FEW = 10_000
+"""Pairs for which further threads take longer to start than they save."""
+
 
 class Edits:
     """Levenshtein distances between the sequences of two logs, for any rows and columns."""
@@ -27,7 +30,7 @@ class Edits:
             [self._others[j] for j in columns],
             scorer=Levenshtein.distance,
             dtype=np.int32,
-            workers=-1,
+            workers=1 if len(rows) * len(columns) < FEW else -1,
         ).astype(np.int64)
         return found
 

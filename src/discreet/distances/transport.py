@@ -10,11 +10,13 @@ is one depends on the solver. Private choices rest on that.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,16 +98,30 @@ def _column_prices(cost: Integers, rows: Integers) -> Integers:
     return found
 
 
+@cache
+def _emd() -> Callable[..., Any]:
+    """POT's solver, without what else POT would load because it is installed: that takes seconds.
+
+    Its other backends can be turned off, and packages that it can do without are hidden from it.
+    """
+    for backend in ("PYTORCH", "JAX", "CUPY", "TENSORFLOW"):
+        os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
+    hidden = [name for name in ("sklearn", "networkx") if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: not there
+    try:
+        import ot
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+    return ot.emd  # type: ignore[no-any-return]
+
+
 def proposed(source: Integers, target: Integers, cost: Integers) -> Solution:
     """A plan and feasible prices in whole units: good ones, if all goes well."""
-    for backend in ("PYTORCH", "JAX", "CUPY", "TENSORFLOW"):  # else POT loads what is installed
-        os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
-    import ot
-
     unit = 0.5 ** int(source.sum()).bit_length()  # of a total above 1 it may say "infeasible"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it stopped early: then the rest is done here
-        plan, log = ot.emd(
+        plan, log = _emd()(
             source * unit,
             target * unit,
             cost.astype(np.float64),

@@ -35,8 +35,8 @@ class Cases:
 
 
 Question = Callable[[Cases], pl.DataFrame]
-"""What some cases add to an answer: whole amounts by key. Each case adds by itself, so that the
-answer for all cases is the sum, however they are divided."""
+"""What some cases add to an answer: whole amounts by key, each key once and in order. Each case
+adds by itself, so that the answer for all cases is the sum, however they are divided."""
 
 
 class Sums(Protocol):
@@ -57,5 +57,7 @@ def amounts(key: Ints | pl.Series, amount: Ints) -> pl.DataFrame:
 
 def added(answers: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Answers for some cases each as one for all of them."""
-    whole = pl.concat(answers)  # an empty log has one answer, too
-    return whole.group_by(KEY).agg(pl.col(AMOUNT).sum()).sort(KEY)
+    found = list(answers)  # an empty log has one, too
+    if len(found) == 1:
+        return found[0]
+    return pl.concat(found).group_by(KEY).agg(pl.col(AMOUNT).sum()).sort(KEY)

@@ -36,6 +36,8 @@ from functools import cache, lru_cache
 
 import numpy as np
 
+from discreet.arrays import Floats
+
 LARGEST_ORDER = 1 << 18
 SLACK = 1e-8
 """Relative; covers the rounding of logarithms and sums many times over."""
@@ -72,20 +74,24 @@ def rdp(plan: TrainingPlan, order: int) -> float:
 @lru_cache(maxsize=4096)
 def _sampled(q: float, z: float, order: int) -> float:
     """R(order) of one step; the binomial weights' sum of 1 is taken out so that nothing cancels."""
-    from scipy.special import gammaln, logsumexp
-
     j = np.arange(2, order + 1)
     exponent = j * (j - 1.0) / (2 * z * z)
-    with np.errstate(divide="ignore"):
-        excess = exponent + np.log1p(-np.exp(-exponent))
-    weight = (
-        gammaln(order + 1)
-        - gammaln(j + 1)
-        - gammaln(order - j + 1)
-        + (order - j) * math.log1p(-q)
-        + j * math.log(q)
-    )
-    return float(np.logaddexp(0, logsumexp(weight + excess))) / (order - 1)
+    terms = _log_weights(q, order) + exponent + np.log(-np.expm1(-exponent))
+    most = float(terms.max())
+    if most == math.inf:
+        return math.inf
+    whole = most + math.log(float(np.exp(terms - most).sum()))
+    return float(np.logaddexp(0, whole)) / (order - 1)
+
+
+@lru_cache(maxsize=64)
+def _log_weights(q: float, order: int) -> Floats:
+    """Logarithms of the binomial weights of 2 to `order`."""
+    from scipy.special import gammaln
+
+    j = np.arange(2, order + 1)
+    chosen = gammaln(order + 1) - gammaln(j + 1) - gammaln(order - j + 1)
+    return np.asarray(chosen + (order - j) * math.log1p(-q) + j * math.log(q))
 
 
 def rdp_epsilon(plans: Sequence[TrainingPlan], delta: float) -> float:

@@ -91,7 +91,7 @@ class Weights:
         cells = np.stack([_durations(sample, course, clock) for course in chosen], axis=1)
         part_of_duration, durations = _duration_parts(times, classes, cells)
         part_of_wait, waits = _wait_parts(sample, times)
-        keys = [_keys(sample.rows, course.cells, part_of_wait) for course in chosen]
+        keys = np.stack([_keys(sample.rows, course.cells, part_of_wait) for course in chosen])
         parts = part_of_duration[classes[:, None], cells]
         tau, phi = _factors(sample, parts, durations, keys, waits)
         return cls(part_of_duration, tau, part_of_wait, phi)
@@ -177,23 +177,23 @@ def _weights(ahead: Floats) -> Floats:
 
 
 def _factors(
-    plan: Plan, parts: Integers, durations: Floats, keys: list[Integers], waits: Floats
+    plan: Plan, parts: Integers, durations: Floats, keys: Integers, waits: Floats
 ) -> tuple[Floats, Floats]:
     """ln τ by part of durations and ln φ by part of waits, from the cases of the plan.
 
-    By iterative scaling; a case has many waits, so their factors take half a step at a time.
+    `parts` has a row for each case, `keys` one for each of their alternatives. By iterative
+    scaling; a case has many waits, so their factors take half a step at a time.
     """
     tau, phi = np.zeros(len(durations)), np.zeros(len(waits) + 1)
+    begin, lengths = plan.offsets[:-1], plan.lengths
     for _ in range(ROUNDS):
-        of_waits = np.stack([np.add.reduceat(phi[key], plan.offsets[:-1]) for key in keys], axis=1)
+        of_waits = np.add.reduceat(phi[keys], begin, axis=1).T
         weight = _weights(tau[parts] + of_waits)
         given = np.bincount(parts.ravel(), weight.ravel(), len(tau))
         tau += np.log(np.clip((durations + 1e-3) / (given + 1e-3), 0.1, 10.0))
         tau = np.clip(tau, -MOST_FACTOR, MOST_FACTOR)
         weight = _weights(tau[parts] + of_waits)
-        seen = np.zeros(len(phi))
-        for number, key in enumerate(keys):
-            seen += np.bincount(key, np.repeat(weight[:, number], plan.lengths), len(phi))
+        seen = np.bincount(keys.ravel(), np.repeat(weight.T, lengths, axis=1).ravel(), len(phi))
         phi[:-1] += 0.5 * np.log(np.clip((waits + 1) / (seen[:-1] + 1), 0.25, 4.0))
         phi[:-1] = np.clip(phi[:-1], -3, 3)
     return tau, phi

@@ -51,7 +51,7 @@ def fit_rows(rows: list[Row], priors: Floats, weight: float) -> Floats:
 
 def _fit(prior: Floats, starts: Integers, row: Row, weight: float) -> Floats:
     """Newton's method on the simplex. Parts are runs of cells, so the Hessian is a band."""
-    from scipy.linalg import solveh_banded
+    from scipy.linalg.lapack import dpbsv
 
     total = max(row.total, 1e-9)
     asked = [
@@ -83,9 +83,10 @@ def _fit(prior: Floats, starts: Integers, row: Row, weight: float) -> Floats:
     for _ in range(ITERATIONS):
         hessian = band.copy()
         hessian[0] += weight / p
-        toward, even = solveh_banded(
-            hessian, np.stack([-slope, np.ones(len(p))], axis=1), lower=True, check_finite=False
-        ).T
+        _, solved, failed = dpbsv(hessian, np.stack([-slope, np.ones(len(p))], axis=1), lower=1)
+        if failed:
+            break
+        toward, even = solved.T
         step = toward - toward.sum() / even.sum() * even
         gain = -float(slope @ step)
         if gain < TOLERANCE:

@@ -31,7 +31,7 @@ MUCH_LOST = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """The values that are named, and noisy counts if any."""
+    """The values that are named, in order, and noisy counts if any."""
 
     named: pl.Series
     counts: Floats | None
@@ -42,10 +42,11 @@ class Names:
 
     def numbers(self, values: pl.Series) -> Integers:
         """Of each value: its place among the named ones, or else how many there are."""
-        places = pl.DataFrame({"value": self.named, "place": np.arange(len(self.named))})
-        sought = values.cast(self.named.dtype).to_frame("value")
-        found = sought.join(places, on="value", how="left", maintain_order="left")["place"]
-        return found.fill_null(len(self.named)).to_numpy().astype(np.int64)
+        if not len(self):
+            return np.zeros(len(values), dtype=np.int64)
+        place = self.named.search_sorted(values).to_numpy().astype(np.int64)
+        held = self.named.gather(np.minimum(place, len(self) - 1)) == values
+        return np.where(held.to_numpy(), place, len(self))
 
     @classmethod
     def find(cls, source: Source, attribute: Attribute, spending: Step, rng: Randomness) -> Names:
