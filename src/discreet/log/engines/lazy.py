@@ -32,7 +32,7 @@ EVENT_BYTES = 550
 """What an event takes in this process where a mechanism reads single events, with what it computes
 of them: measured at one and two million."""
 
-NEW_EVENT_BYTES = 150
+NEW_EVENT_BYTES = 170
 """What an event of a release with times takes in this process while it is drawn and written."""
 
 VALUE_BYTES = 30
