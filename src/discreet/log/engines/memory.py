@@ -163,12 +163,16 @@ def hashed(log: EventLog, codes: Ints, key: bytes) -> tuple[int, ...]:
     depends on which cases there are, and not on how they are divided or ordered.
     """
     salt = key.hex().encode()
+    variants, which = log.variants, log.variant_of_case
+    if codes is not log.codes:
+        variants, which = Variants.of_cases(log.activities, codes, log.offsets)
+    spelled = _bracketed(variants.codes, variants.offsets)
     total = np.zeros(8, dtype=np.uint64)
     times = microseconds(log) if log.has_times else None
     for begin in range(0, log.cases, AT_ONCE):
         bounds = log.offsets[begin : begin + AT_ONCE + 1]
         events, offsets = slice(bounds[0], bounds[-1]), bounds - bounds[0]
-        lists = [_bracketed(codes[events], offsets)]
+        lists = [list(map(spelled.__getitem__, which[begin : begin + AT_ONCE].tolist()))]
         if times is not None:
             lists.append(_bracketed(times[events], offsets))
         lists.append([name.encode() for name in log.case_ids[begin : begin + AT_ONCE]])
