@@ -12,8 +12,9 @@ import polars as pl
 from discreet.log.engines.batches import AT_ONCE, Reader, Stored
 from discreet.log.engines.limits import in_words
 from discreet.log.engines.plan import Plan, finer_than_microseconds
+from discreet.log.engines.quoting import literal, quoted
 from discreet.log.engines.scratch import Scratch
-from discreet.log.engines.sql import FILE_BITS, SqlEngine, literal, quoted
+from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
 
 if TYPE_CHECKING:

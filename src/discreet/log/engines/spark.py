@@ -22,8 +22,9 @@ from discreet.log.engines.batches import EVENTS, Reader
 from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.limits import memory_limit
 from discreet.log.engines.plan import Plan
+from discreet.log.engines.quoting import quoted
 from discreet.log.engines.sources import Source, heights_of
-from discreet.log.engines.sql import FILE_BITS, SqlEngine, quoted
+from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
 from discreet.log.listing import files_of, same_schema
 from discreet.log.shaping import Shape

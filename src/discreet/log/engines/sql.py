@@ -17,11 +17,11 @@ import polars as pl
 
 from discreet.arrays import Integers
 from discreet.log.cases import Sums
-from discreet.log.engines.batches import Reader
+from discreet.log.engines.batches import Reader, flat
 from discreet.log.engines.packing import Field, packed
-from discreet.log.engines.plan import Plan
+from discreet.log.engines.plan import Plan, unbroken_ties
 from discreet.log.engines.protocol import Courses, Facts, Sizes
-from discreet.log.errors import LogError, option
+from discreet.log.errors import LogError
 from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
 from discreet.log.raw import by_row
@@ -442,30 +442,3 @@ class SqlEngine(ABC):
         events = sum(length * many for length, many in self.lengths().items())
         whole = self.facts()
         self._facts = Facts(self._cases(), events, whole.activities, whole.period, whole.left_out)
-
-
-def unbroken_ties(many: int) -> LogError:
-    """What is said where the order of events is open: any other order would be as true."""
-    return LogError(
-        f"different events of one case have the same time ({many} times), and the rows of a table "
-        f"have no order: name columns that tell it with {option('tie_break', 'sequence_number')}; "
-        "the activity's own column will do if any fixed order is good enough"
-    )
-
-
-def flat(lists: pl.Series) -> tuple[Integers, Integers]:
-    """Lists one after another, and where each begins."""
-    lengths = lists.list.len().to_numpy()
-    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-    values = lists.explode().drop_nulls().to_numpy() if len(lists) else np.zeros(0)
-    return np.asarray(values), offsets
-
-
-def quoted(name: str, mark: str = '"') -> str:
-    """A name as SQL writes it, whatever it contains."""
-    return mark + name.replace(mark, 2 * mark) + mark
-
-
-def literal(value: Any) -> str:
-    """A text as SQL writes it."""
-    return "'" + str(value).replace("'", "''") + "'"
