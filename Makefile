@@ -54,7 +54,7 @@ bench: $(VENV)/.developing postgres ## Compare speed and memory with peers, as r
 	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 bench-scale: $(VENV)/.developing ## Measure engines on 5 to 50 million events (an hour, 5 GB of disk)
-	$(BIN)/python bench/scale.py small large many whole write
+	$(BIN)/python bench/scale.py small large many whole write $(SCALE)
 
 postgres: # its tests are skipped where it cannot be had
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \

@@ -10,16 +10,18 @@ import polars as pl
 import pytest
 
 import discreet
+from discreet.ledger import storage
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.exporting import as_document
-from discreet.ledger.fingerprint import fingerprint
-from discreet.ledger.key import make_key, read_key
+from discreet.ledger.fingerprint import fingerprint, first_fingerprint
+from discreet.ledger.key import key_check, make_key, read_key
 from discreet.ledger.ledger import Ledger
 from discreet.log.events import ACTIVITY, EventLog
 from discreet.log.samples import sample_log
 from discreet.privacy.guarantee import Budget
 
 KEY = bytes(range(32))
+FIRST = "3fcdb2a1ee9e17e681726eb74d0ebdd7ac6cce5619c57cc2ffa25a0d7c96bc3b"
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +85,24 @@ def test_a_known_log_under_another_name_is_noticed(ledger: Ledger, log: EventLog
     assert "'a'" in warning
     assert "two budgets" in warning
     assert len(ledger.recognise(log, "b")) == 1
+
+
+def test_a_log_that_was_noted_by_a_first_fingerprint(ledger: Ledger, log: EventLog) -> None:
+    ledger.set_budget("a", Budget(1))
+    ledger.set_budget("b", Budget(1))
+    key = make_key(ledger.location.key)
+    with ledger.storage.writing() as (connection, _):
+        storage.set_key(connection, key_check(key))
+        storage.remember(connection, first_fingerprint(log, key), "a")
+    for _ in range(2):
+        (warning,) = ledger.recognise(log, "b")
+        assert "'a'" in warning
+    (warning,) = ledger.recognise(log, "a")
+    assert "'b'" in warning
+
+
+def test_the_first_fingerprint_stays_what_it_was(log: EventLog) -> None:
+    assert first_fingerprint(log, KEY) == FIRST
 
 
 def test_the_fingerprint_and_the_key_stay_in_the_ledger(ledger: Ledger, log: EventLog) -> None:

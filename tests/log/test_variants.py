@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.log import variants as variants_module
 from discreet.log.variants import Variants, spans
 
 sequences = st.lists(st.lists(st.sampled_from("abcdé"), max_size=5).map(tuple), max_size=30)
@@ -30,6 +32,19 @@ def test_counting_agrees_with_a_counter(cases: list[tuple[str, ...]]) -> None:
     assert (variants.cases, variants.events) == (len(cases), sum(map(len, cases)))
     listed = [sequence for sequence, _ in variants]
     assert listed == sorted(listed)
+
+
+def test_many_sequences_are_told_apart_in_another_way_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cases = [tuple("abcdé"[i] for i in (n % 5, n % 3, n % 2)[: n % 4]) for n in range(200)]
+    few, which = of(cases)
+    monkeypatch.setattr(variants_module, "MANY", 0)
+    many, where = of(cases)
+    assert list(many) == list(few)
+    assert where.tolist() == which.tolist()
+    shuffled = few.take(np.arange(len(few))[::-1])
+    assert list(shuffled.take(shuffled.canonical_order())) == list(few)
 
 
 def test_many_activities_keep_their_order() -> None:

@@ -234,16 +234,34 @@ class Ledger:
                 "second name is not recognised"
             ]
         if source not in names:
-            with self.storage.writing() as (connection, _):
-                names = storage.names_of(connection, mark)
-                if source not in names:
-                    storage.remember(connection, mark, source)
+            self._remember(mark, [source])
+            older = self._names_before(log, key)
+            if older:
+                self._remember(mark, older)
+            names = sorted({*names, *older})
         return [
             f"this log was already released under the source {other!r}; if {source!r} holds "
             "the same people, use one name: two names give them two budgets"
             for other in names
             if other != source
         ]
+
+    def _remember(self, mark: str, sources: list[str]) -> None:
+        """Note under which names a log came."""
+        with self.storage.writing() as (connection, _):
+            for source in sorted({*sources} - {*storage.names_of(connection, mark)}):
+                storage.remember(connection, mark, source)
+
+    def _names_before(self, log: EventLog, key: bytes) -> list[str]:
+        """Under which names a log came while fingerprints were of the first kind."""
+        from discreet.ledger.fingerprint import VERSION, first_fingerprint
+
+        with self.storage.reading() as connection:
+            if not storage.has_marks_without(connection, VERSION):
+                return []
+        mark = first_fingerprint(log, key)
+        with self.storage.reading() as connection:
+            return storage.names_of(connection, mark)
 
     def _first_key(self) -> tuple[bytes, str]:
         """A key for a ledger that has none yet, and the check value of the one it then has."""

@@ -298,6 +298,12 @@ def names_of(connection: Connection, fingerprint: str) -> list[str]:
     return sorted(connection.execute(_NAMES, {"mark": fingerprint}).scalars())
 
 
+def has_marks_without(connection: Connection, beginning: str) -> bool:
+    """Whether some log was noted by a fingerprint that begins otherwise."""
+    others = select(seen.c.source).where(~seen.c.fingerprint.startswith(beginning)).limit(1)
+    return connection.execute(others).first() is not None
+
+
 def remember(connection: Connection, fingerprint: str, source: str) -> None:
     """Note that a log came under this source."""
     connection.execute(insert(seen).values(fingerprint=fingerprint, source=source))

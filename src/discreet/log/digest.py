@@ -18,6 +18,9 @@ from discreet.log.variants import spans
 CASES_AT_ONCE = 100_000
 """Cases that are handed over at a time."""
 
+VALUES_AT_ONCE = 1_000_000
+"""Values that are joined at a time."""
+
 
 def content_digest(log: EventLog | Expansion) -> str:
     """SHA-256 of the events: every column by name, cases by identifier, events in their order.
@@ -46,8 +49,8 @@ def _columns(log: EventLog) -> Iterator[Parts]:
         values = log.table[name].gather(rows)
         if values.null_count() < len(values):
             lengths, texts = _worded(values)
-            joined: str = texts.str.join("").item()
-            yield _whole(name.encode()), _whole(lengths.tobytes()), _whole(joined.encode())
+            size = int(lengths[lengths > 0].sum())
+            yield _whole(name.encode()), _whole(lengths.tobytes()), (size, _in_parts(texts))
 
 
 def _expanded(expansion: Expansion) -> Iterator[Parts]:
@@ -81,6 +84,11 @@ def _expanded(expansion: Expansion) -> Iterator[Parts]:
 
 def _whole(part: bytes) -> tuple[int, Iterator[bytes]]:
     return len(part), iter((part,))
+
+
+def _in_parts(texts: pl.Series) -> Iterator[bytes]:
+    for part in texts.to_frame().iter_slices(VALUES_AT_ONCE):
+        yield part.to_series().str.join("").item().encode()
 
 
 def _joined(pieces: list[bytes], chosen: np.ndarray) -> Iterator[bytes]:

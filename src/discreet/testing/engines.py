@@ -170,6 +170,8 @@ def individuals(trial: Trial) -> None:
         demand(kept.facts()[:2] == wanted.facts()[:2], f"{bound} cases each: other numbers")
         demand(int(kept.cases_of_individuals().max()) <= bound, f"more than {bound} cases kept")
     _same_sums(kept, wanted, f"{bound} cases each")
+    demand(found.digest(KEY) == expected.digest(KEY), "another digest than memory")
+    demand(kept.digest(KEY) == wanted.digest(KEY), f"{bound} cases each: another digest")
     other = found.bounded(1, KEY[::-1]).courses().names
     demand(other != found.bounded(1, KEY).courses().names, "the key does not matter")
     busy = expected.courses()

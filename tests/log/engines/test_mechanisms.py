@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import discreet
+from discreet.ledger import storage
 from discreet.ledger.fingerprint import fingerprint
 from discreet.ledger.ledger import Ledger
 from discreet.log.engines.lazy import EngineLog
@@ -107,14 +108,29 @@ def test_nothing_is_spent_on_what_does_not_fit(path: Path, tmp_path: Path) -> No
         assert ledger.account("clinic").spent.epsilon == 0
         ledger.release(mechanism("travas", epsilon=1), large, source="clinic")
         assert ledger.account("clinic").spent.epsilon == 1
-        (warning,) = ledger.recognise(large, "clinic")
-        assert "could not check whether this log is known" in warning
+        assert ledger.recognise(large, "clinic") == []
+        (warning,) = ledger.recognise(large, "ward")
+        assert "already released under the source 'clinic'" in warning
 
 
 def test_a_log_is_recognised_whatever_counted_it(path: Path) -> None:
     key = b"k" * 32
     memory = read_log(pl.read_parquet(path), individual=PERSON)
     assert fingerprint(counted(path), key) == fingerprint(memory, key)
+    untimed = read_log(path, engine="duckdb", order="file")
+    assert fingerprint(untimed, key) == fingerprint(read_log(path, order="file"), key)
+
+
+def test_a_log_of_an_engine_and_what_a_ledger_noted_at_first(path: Path, tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.db", create=True) as ledger:
+        ledger.set_budget("clinic", Budget(5))
+        with ledger.storage.writing() as (connection, _):
+            storage.remember(connection, 64 * "0", "clinic")
+        log = counted(path, limit=True)
+        (warning,) = ledger.recognise(log, "ward")
+        assert "could not check" in warning
+        assert "--engine memory" in warning
+        assert ledger.recognise(log, "ward") == []
 
 
 def test_individuals_are_bounded_in_the_engine(path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Integers
 from discreet.log.cases import Cases, Question, added
 from discreet.log.engines.plan import Plan
 from discreet.log.raw import RawTable
@@ -118,6 +119,14 @@ def as_rows(frame: pl.DataFrame) -> pa.RecordBatch:
     events = frame.drop("case_id").rechunk().to_arrow().to_struct_array().combine_chunks()
     offsets = pa.array(np.append(first, frame.height), pa.int32())
     return pa.record_batch({EVENTS: pa.ListArray.from_arrays(offsets, events)})
+
+
+def flat(lists: pl.Series) -> tuple[Integers, Integers]:
+    """Lists one after another, and where each begins."""
+    lengths = lists.list.len().to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+    values = lists.explode().drop_nulls().to_numpy() if len(lists) else np.zeros(0)
+    return np.asarray(values), offsets
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ import polars as pl
 from discreet.log.engines.batches import AT_ONCE, Reader, Stored
 from discreet.log.engines.limits import in_words
 from discreet.log.engines.plan import Plan, finer_than_microseconds
+from discreet.log.engines.quoting import literal, quoted
 from discreet.log.engines.scratch import Scratch
-from discreet.log.engines.sql import FILE_BITS, SqlEngine, literal, quoted
+from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class DuckDBEngine(SqlEngine):
             if native is None:
                 self._stage()
             else:
-                self._staged = False
+                self._staged, self.heights = False, self.plan.source.heights
                 self._connection.execute(f"CREATE VIEW events AS {native}")
                 self._check_fine()
             self.count(drop_incomplete=self.plan.shape.drop_incomplete)
@@ -192,14 +193,17 @@ class DuckDBEngine(SqlEngine):
     def _ordered(self, value: str, keys: Sequence[str]) -> str:
         return f"list({value} ORDER BY {', '.join(keys)})"
 
-    def _sorted(self, number: str, mask: int) -> str:
-        return f"list_transform(list_sort(list({number})), lambda x: CAST(x & {mask} AS INTEGER))"
+    def _sorted(self, number: str, taken: str = "x") -> str:
+        return f"list_transform(list_sort(list({number})), lambda x: {taken})"
 
     def _size(self, values: str) -> str:
         return f"len({values})"
 
     def _hashed(self, name: str, text: str) -> str:
         return f"sha256(concat(${name}, {text}))"
+
+    def _number(self, digits: str) -> str:
+        return f"CAST(concat('0x', {digits}) AS BIGINT)"  # the sum is a HUGEINT
 
     def _steps(self, mark: int) -> str:
         return (
@@ -214,12 +218,14 @@ class DuckDBEngine(SqlEngine):
             rows = self._connection.sql(f"SELECT {chosen} FROM ({events}) ORDER BY {order}")
             frames = (pl.DataFrame(batch) for batch in rows.to_arrow_reader(AT_ONCE))
             try:
-                return Stored.write(path, frames, reader, self.memory // 2)
+                stored = Stored.write(path, frames, reader, self.memory // 2)
             except OSError as error:
                 raise LogError(
                     f"the cases cannot be written to the temporary folder {path.parent.parent} "
                     f"({_first_line(error)}); name another in TMPDIR"
                 ) from None
+            self._connection.execute(f"SET memory_limit = '{self.memory}B'")  # frees what it holds
+        return stored
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self.memory, self._scratch)

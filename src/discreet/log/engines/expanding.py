@@ -10,8 +10,8 @@ import numpy as np
 from discreet.log.attributes import as_attributes
 from discreet.log.engines.duckdb import connect, explained
 from discreet.log.engines.limits import memory_limit
+from discreet.log.engines.quoting import literal, quoted
 from discreet.log.engines.scratch import Scratch
-from discreet.log.engines.sql import literal, quoted
 from discreet.log.events import ACTIVITY, CASE, TIME
 from discreet.log.expand import numbered
 from discreet.log.files import replacing

@@ -18,7 +18,7 @@ from discreet.log.cases import AMOUNT, Cases, Sums, amounts
 from discreet.log.counted import Counted
 from discreet.log.engines.counting import MOST_VARIANTS, InEngine
 from discreet.log.engines.limits import in_words
-from discreet.log.engines.protocol import Courses, Engine
+from discreet.log.engines.protocol import Engine
 from discreet.log.errors import LogError, option
 from discreet.log.events import CASE, TIME, EventLog, Reads
 from discreet.log.instants import no_times
@@ -32,14 +32,11 @@ EVENT_BYTES = 550
 """What an event takes in this process where a mechanism reads single events, with what it computes
 of them: measured at one and two million."""
 
-NEW_EVENT_BYTES = 150
+NEW_EVENT_BYTES = 170
 """What an event of a release with times takes in this process while it is drawn and written."""
 
 VALUE_BYTES = 30
 """What a value of a further column takes for each event, twice while it is handed over."""
-
-COURSE_BYTES = 40
-"""What an event takes as numbers: its code and its time, twice while they are handed over."""
 
 COUNT_BYTES = 40
 """What a variant takes in this process if only its count is there, with the noise on it."""
@@ -116,7 +113,7 @@ class EngineLog(EventLog):
         shaped: Shaped = self.__dict__["_shaped"]
         more = self.engine.further_columns * VALUE_BYTES
         self._check_room(self.events * (EVENT_BYTES + more), "its events", advice)
-        found = self.courses()
+        found = self.engine.courses()
         case = np.repeat(np.arange(len(found.names)), np.diff(found.offsets))
         columns = {}
         if found.individuals is not None and self.individual not in (None, CASE):
@@ -137,11 +134,6 @@ class EngineLog(EventLog):
             left_out=self.left_out,
             classifier=self.classifier,
         )
-
-    def courses(self) -> Courses:
-        """The cases as numbers, if they fit into memory."""
-        self._check_room(self.events * COURSE_BYTES, "its cases", "")
-        return self.engine.courses()
 
     def _check_room(self, size: int, what: str, advice: str) -> None:
         if size > self.engine.memory:

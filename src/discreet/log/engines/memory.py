@@ -10,15 +10,19 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from discreet.arrays import Integers
+from discreet.arrays import Integers, Ints
 from discreet.log.cases import Cases, Question, added
 from discreet.log.engines.limits import memory_limit
+from discreet.log.engines.plan import unbroken_ties
 from discreet.log.engines.protocol import Courses, Facts, Sizes
-from discreet.log.engines.sql import unbroken_ties
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog, labels_of
 from discreet.log.follows import Follows
 from discreet.log.instants import microseconds
+from discreet.log.texts import per_case
 from discreet.log.variants import Variants
+
+AT_ONCE = 100_000
+"""Cases that are put into words at a time."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,10 @@ class MemoryEngine:
         """The cases for whoever needs only sums over them."""
         return InMemory.of(self.log)
 
+    def digest(self, key: bytes) -> tuple[int, ...]:
+        """The sum over cases of a keyed hash of each."""
+        return hashed(self.log, self.log.codes, key)
+
     def courses(self) -> Courses:
         """The cases themselves, by name."""
         log = self.log
@@ -146,6 +154,38 @@ class MemoryEngine:
         frame = pl.DataFrame({"person": log.individual_of_case, "hash": hashes})
         kept = frame.select(pl.col("hash").rank("ordinal").over("person") <= cases).to_series()
         return MemoryEngine(log.take_cases(kept.arg_true().to_numpy()))
+
+
+def hashed(log: EventLog, codes: Ints, key: bytes) -> tuple[int, ...]:
+    """The sum over cases of SHA-256 of key, codes, times and name, eight numbers of 32 bits each.
+
+    Numbers are written as lists in brackets, so that no two cases read alike. The sum is exact: it
+    depends on which cases there are, and not on how they are divided or ordered.
+    """
+    salt = key.hex().encode()
+    variants, which = log.variants, log.variant_of_case
+    if codes is not log.codes:
+        variants, which = Variants.of_cases(log.activities, codes, log.offsets)
+    spelled = _bracketed(variants.codes, variants.offsets)
+    total = np.zeros(8, dtype=np.uint64)
+    times = microseconds(log) if log.has_times else None
+    for begin in range(0, log.cases, AT_ONCE):
+        bounds = log.offsets[begin : begin + AT_ONCE + 1]
+        events, offsets = slice(bounds[0], bounds[-1]), bounds - bounds[0]
+        lists = [list(map(spelled.__getitem__, which[begin : begin + AT_ONCE].tolist()))]
+        if times is not None:
+            lists.append(_bracketed(times[events], offsets))
+        lists.append([name.encode() for name in log.case_ids[begin : begin + AT_ONCE]])
+        said = (salt + b" ".join(parts) for parts in zip(*lists, strict=True))
+        digests = b"".join(hashlib.sha256(case).digest() for case in said)
+        total += np.frombuffer(digests, dtype=">u4").reshape(-1, 8).sum(axis=0, dtype=np.uint64)
+    return tuple(total.tolist())
+
+
+def _bracketed(values: Ints, offsets: Ints) -> list[bytes]:
+    """The numbers of each case as a list in brackets."""
+    texts = pl.Series(values).cast(pl.String) + ", "
+    return [b"[" + text[:-2] + b"]" for text in per_case(texts, offsets)]
 
 
 def check_ties(log: EventLog, tie_break: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from discreet.log.engines.sources import Source
-from discreet.log.errors import LogError
+from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, labels_of
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Shape, Shaped
@@ -194,4 +194,13 @@ def finer_than_microseconds(place: str) -> LogError:
     return LogError(
         f"{place} has a timestamp finer than a microsecond; round the times, or read the log with "
         "engine='memory' (--engine memory), which cuts them off"
+    )
+
+
+def unbroken_ties(many: int) -> LogError:
+    """What is said where the order of events is open: any other order would be as true."""
+    return LogError(
+        f"different events of one case have the same time ({many} times), and the rows of a table "
+        f"have no order: name columns that tell it with {option('tie_break', 'sequence_number')}; "
+        "the activity's own column will do if any fixed order is good enough"
     )

@@ -96,6 +96,13 @@ class Engine(Protocol):
     def sums(self, columns: Collection[str]) -> Sums:
         """The cases for whoever needs only sums over them, with some of the further columns."""
 
+    def digest(self, key: bytes) -> tuple[int, ...]:
+        """The sum over cases of a keyed hash of each, by which a log is recognised.
+
+        Of a case: the SHA-256 of key, codes, times and name (`discreet.log.engines.memory.hashed`)
+        as eight numbers. Without times they are left out.
+        """
+
     def courses(self) -> Courses:
         """The cases themselves."""
 

@@ -39,16 +39,15 @@ class Source:
     ordered: bool = True
     parquet: tuple[Path, ...] = ()
     """The files, where they are Parquet: most engines read them faster than in batches."""
-    table: str = ""
-    """A table or query of a database, where the engine can read it itself."""
+    heights: tuple[int, ...] = ()
+    """How many rows each of these files has."""
 
 
 def from_parquet(files: Sequence[Path], name: str) -> Source:
     """Parquet files of one kind, one after another."""
     from pyarrow import parquet
 
-    schema = same_schema(files)
-    heights = [parquet.read_metadata(path).num_rows for path in files]
+    schema, heights = same_schema(files), heights_of(files)
     several = len(files) > 1
 
     def batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -61,7 +60,14 @@ def from_parquet(files: Sequence[Path], name: str) -> Source:
                     yield found.select(columns).cast(kinds)  # type: ignore[arg-type]
 
     place = by_file(files, heights) if several else by_row
-    return Source(name, schema, batches, place, parquet=tuple(files))
+    return Source(name, schema, batches, place, parquet=tuple(files), heights=heights)
+
+
+def heights_of(files: Sequence[Path]) -> tuple[int, ...]:
+    """How many rows each of some Parquet files has."""
+    from pyarrow import parquet
+
+    return tuple(parquet.read_metadata(path).num_rows for path in files)
 
 
 def from_delimited(

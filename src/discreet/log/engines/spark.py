@@ -22,8 +22,9 @@ from discreet.log.engines.batches import EVENTS, Reader
 from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.limits import memory_limit
 from discreet.log.engines.plan import Plan
-from discreet.log.engines.sources import Source
-from discreet.log.engines.sql import FILE_BITS, SqlEngine, quoted
+from discreet.log.engines.quoting import quoted
+from discreet.log.engines.sources import Source, heights_of
+from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
 from discreet.log.listing import files_of, same_schema
 from discreet.log.shaping import Shape
@@ -79,6 +80,7 @@ def session(memory: int, **more: str) -> Any:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": f"{memory // 2**20}m",
+        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",  # a fifth less processor time
         "spark.sql.shuffle.partitions": "8",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -128,7 +130,8 @@ def from_files(files: Sequence[Path], name: str) -> Source:
             f"{name} is not Parquet, which is what the engine spark reads; use "
             f"{option('engine', 'duckdb')}"
         )
-    return Source(name, same_schema(files), _no_batches, parquet=tuple(files))
+    schema, heights = same_schema(files), heights_of(files)
+    return Source(name, schema, _no_batches, parquet=tuple(files), heights=heights)
 
 
 def _no_batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -185,6 +188,7 @@ class SparkEngine(SqlEngine):
         self, plan: Plan, memory: int, frame: Any = None, partitions: int | None = None
     ) -> None:
         super().__init__(memory, plan)
+        self.heights = plan.source.heights
         with self._explained():
             whole = session(memory) if frame is None else frame.sparkSession
             self._session = whole.newSession()
@@ -203,12 +207,16 @@ class SparkEngine(SqlEngine):
         """Read, check and count the log."""
         with self._explained():
             chosen = self._expressions()
+            if self.layout.placed:
+                self._frame.selectExpr(*chosen).createOrReplaceTempView("unplaced")
+                self.checked_table = "unplaced"
+                chosen.append(f"shiftleft({_FILE}, {FILE_BITS}) + {_PLACE} AS pos")
             self._numbered().selectExpr(*chosen).createOrReplaceTempView("events")
             self.count(drop_incomplete=self.plan.shape.drop_incomplete)
         return self
 
     def _expressions(self) -> list[str]:
-        """The columns of `events`; what Spark would read by other rules than memory is refused."""
+        """Events but for `pos`; what Spark would read by other rules than memory is refused."""
         plan, kinds = self.plan, dict(self._frame.dtypes)
         label = _as_text(plan.activity, kinds)
         if plan.lifecycle is not None:
@@ -223,8 +231,6 @@ class SparkEngine(SqlEngine):
                 raise _unclear(column, "a declared type")
             parts[f"tie_{i}"] = quoted(column, "`")
         parts |= {f"more_{i}": quoted(column, "`") for i, column in enumerate(plan.further)}
-        if self.layout.placed:
-            parts["pos"] = f"shiftleft({_FILE}, {FILE_BITS}) + {_PLACE}"
         return [f"{expression} AS {name}" for name, expression in parts.items()]
 
     def _numbered(self) -> Any:
@@ -268,14 +274,17 @@ class SparkEngine(SqlEngine):
         fields = ", ".join(f"{key} AS key_{i}" for i, key in enumerate(keys))
         return f"transform(sort_array(collect_list(struct({fields}, {value} AS v))), x -> x.v)"
 
-    def _sorted(self, number: str, mask: int) -> str:
-        return f"transform(sort_array(collect_list({number})), x -> CAST(x & {mask} AS INT))"
+    def _sorted(self, number: str, taken: str = "x") -> str:
+        return f"transform(sort_array(collect_list({number})), x -> {taken})"
 
     def _size(self, values: str) -> str:
         return f"size({values})"
 
     def _hashed(self, name: str, text: str) -> str:
         return f"sha2(concat(:{name}, {text}), 256)"
+
+    def _number(self, digits: str) -> str:
+        return f"CAST(conv({digits}, 16, 10) AS DECIMAL(10, 0))"
 
     def _steps(self, mark: int) -> str:
         step = (

@@ -17,11 +17,11 @@ import polars as pl
 
 from discreet.arrays import Integers
 from discreet.log.cases import Sums
-from discreet.log.engines.batches import Reader
+from discreet.log.engines.batches import Reader, flat
 from discreet.log.engines.packing import Field, packed
-from discreet.log.engines.plan import Plan
+from discreet.log.engines.plan import Plan, unbroken_ties
 from discreet.log.engines.protocol import Courses, Facts, Sizes
-from discreet.log.errors import LogError, option
+from discreet.log.errors import LogError
 from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
 from discreet.log.raw import by_row
@@ -69,8 +69,8 @@ class SqlEngine(ABC):
         """An aggregate: a list of the values in the order of the keys."""
 
     @abstractmethod
-    def _sorted(self, number: str, mask: int) -> str:
-        """An aggregate: the sorted numbers as a list, each cut down to the bits of the mask."""
+    def _sorted(self, number: str, taken: str = "x") -> str:
+        """An aggregate: the sorted numbers as a list, and what is taken of each, x."""
 
     @abstractmethod
     def _size(self, values: str) -> str:
@@ -79,6 +79,10 @@ class SqlEngine(ABC):
     @abstractmethod
     def _hashed(self, name: str, text: str) -> str:
         """SHA-256, in hexadecimal, of a bound value followed by a text."""
+
+    @abstractmethod
+    def _number(self, digits: str) -> str:
+        """The number that eight hexadecimal digits stand for; a sum of such does not overflow."""
 
     @abstractmethod
     def _steps(self, mark: int) -> str:
@@ -101,7 +105,12 @@ class SqlEngine(ABC):
     rank_order: ClassVar[str]
     """What variants of one size are numbered by: anything that tells them apart and stays."""
 
+    heights: tuple[int, ...] = ()
+    """How many rows each file has, where positions number the rows of files."""
+
     events_table = "events"
+    checked_table = "events"
+    """The events for what needs no position, where a position costs something."""
     cases_table = "cases"
     variants_table = "variants"
 
@@ -144,16 +153,23 @@ class SqlEngine(ABC):
                 since = f"((ts - {first}) {self.divided} {unit})"
                 fields.append(Field(since, (last - first) // unit))
             elif key == "pos":
-                file = max(row["last_pos"] for row in rows) >> FILE_BITS
-                fields.append(Field(f"(pos >> {FILE_BITS})", file))
-                fields.append(Field(f"(pos & {_ROW})", max(row["last_row"] for row in rows)))
+                file, row = self._last_places(rows)
+                fields += [Field(f"(pos >> {FILE_BITS})", file), Field(f"(pos & {_ROW})", row)]
             else:
                 return self._ordered("code", self.layout.order)
         code = Field("code", len(rows) - 1)
         number = packed([*fields, code], self.room)
         if number is None:
             return self._ordered("code", self.layout.order)
-        return self._sorted(number, (1 << code.largest.bit_length()) - 1)
+        mask = (1 << code.largest.bit_length()) - 1
+        return self._sorted(number, f"CAST(x & {mask} AS INTEGER)")
+
+    def _last_places(self, rows: Sequence[dict[str, Any]]) -> tuple[int, int]:
+        """The largest number of a file, and of a row in any of them."""
+        if self.heights:
+            return len(self.heights) - 1, max(self.heights)
+        last = max(row["last_pos"] for row in rows)
+        return last >> FILE_BITS, last & _ROW  # rows that were copied are numbered as one file
 
     def _place(self, column: str) -> str:
         """Where the first event stands that has no value in a column, in words."""
@@ -189,7 +205,7 @@ class SqlEngine(ABC):
             "SELECT * FROM events WHERE case_id IS NOT NULL AND NOT EXISTS "
             "(SELECT 1 FROM incomplete WHERE incomplete.case_id = events.case_id)",
         )
-        self.events_table = "complete"
+        self.events_table = self.checked_table = "complete"
         count = "(SELECT count(*) FROM {})"
         found = self._query(
             f"SELECT {count.format('incomplete')} AS cases, "
@@ -204,15 +220,14 @@ class SqlEngine(ABC):
         period = ", min(ts) AS first, max(ts) AS last" if self.layout.timed else ""
         return self._query(
             f"SELECT label, count(*) AS events, {missing}{period}{self._ranges()} "
-            f"FROM {self.events_table} GROUP BY label"
+            f"FROM {self.checked_table} GROUP BY label"
         )
 
     def _ranges(self) -> str:
         """How large the numbers are that events are sorted by."""
         found = f", bool_and(ts % {_SECOND} = 0) AS whole" if self.layout.timed else ""
-        if self.layout.placed:
-            found += f", max(pos) AS last_pos, max(pos & {_ROW}) AS last_row"
-        return found
+        known = self.heights or not self.layout.placed
+        return found if known else f"{found}, max(pos) AS last_pos"
 
     def _check(self, per_label: pl.DataFrame) -> None:
         """Refuse events that lack a value, lie outside the calendar, or have no order."""
@@ -344,6 +359,25 @@ class SqlEngine(ABC):
             reader, events, [*self.layout.order, *(() if placed else reader.fields)]
         )
 
+    def digest(self, key: bytes) -> tuple[int, ...]:
+        """The sum over cases of a keyed hash of each, of its name, codes and times."""
+        said, cases = f"CAST(seq AS {self.text}), ' '", self.cases_table
+        if self.layout.timed:
+            said += f", CAST(times AS {self.text}), ' '"
+            cases += (
+                f" JOIN (SELECT case_id, {self._sorted('ts')} AS times "
+                f"FROM {self.events_table} GROUP BY case_id) AS clocks USING (case_id)"
+            )
+        hashed = self._hashed("key", f"{said}, CAST(case_id AS {self.text})")
+        sums = ", ".join(
+            f"CAST(sum({self._number(f'substr(hash, {8 * i + 1}, 8)')}) AS {self.text}) AS part_{i}"
+            for i in range(8)
+        )
+        self._keep(
+            "digest", f"SELECT {sums} FROM (SELECT {hashed} AS hash FROM {cases})", key=key.hex()
+        )
+        return tuple(map(int, self._query("SELECT * FROM digest").row(0)))
+
     def courses(self) -> Courses:
         """The cases themselves, by name."""
         timed, people = self.layout.timed, self.layout.people
@@ -408,30 +442,3 @@ class SqlEngine(ABC):
         events = sum(length * many for length, many in self.lengths().items())
         whole = self.facts()
         self._facts = Facts(self._cases(), events, whole.activities, whole.period, whole.left_out)
-
-
-def unbroken_ties(many: int) -> LogError:
-    """What is said where the order of events is open: any other order would be as true."""
-    return LogError(
-        f"different events of one case have the same time ({many} times), and the rows of a table "
-        f"have no order: name columns that tell it with {option('tie_break', 'sequence_number')}; "
-        "the activity's own column will do if any fixed order is good enough"
-    )
-
-
-def flat(lists: pl.Series) -> tuple[Integers, Integers]:
-    """Lists one after another, and where each begins."""
-    lengths = lists.list.len().to_numpy()
-    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-    values = lists.explode().drop_nulls().to_numpy() if len(lists) else np.zeros(0)
-    return np.asarray(values), offsets
-
-
-def quoted(name: str, mark: str = '"') -> str:
-    """A name as SQL writes it, whatever it contains."""
-    return mark + name.replace(mark, 2 * mark) + mark
-
-
-def literal(value: Any) -> str:
-    """A text as SQL writes it."""
-    return "'" + str(value).replace("'", "''") + "'"
