@@ -130,7 +130,8 @@ class Variants:
         recode[used] = np.arange(len(used), dtype=np.int32)
         labels = tuple(self.activities[c] for c in used)
         fresh = Variants(labels, recode[self.codes], self.offsets, self.counts)
-        return fresh.take(fresh.canonical_order())
+        order = fresh.canonical_order()
+        return fresh if (order[1:] > order[:-1]).all() else fresh.take(order)
 
     def keeping(self, kept: Booleans) -> Variants:
         """Only these events of each sequence; what has become equal is not merged."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -89,9 +89,9 @@ class Walker(ABC):
                 weights = (weights + UNKNOWN_STEP) * within.allowed(states)
             if step == 0:
                 weights[:, mark] = 0
-            reach = np.cumsum(weights, axis=1)
-            point = generator.random(len(which)) * reach[which, -1]
-            following = np.minimum((reach[which] <= point[:, None]).sum(axis=1), mark)
+            reach = weights.cumsum(axis=1)[which]
+            point = generator.random(len(which)) * reach[:, -1]
+            following = np.minimum((reach <= point[:, None]).sum(axis=1), mark)
             going = following != mark
             ended.append((begun, np.bincount(which[~going], minlength=len(begun))))
             which, following = which[going], following[going]
@@ -99,7 +99,7 @@ class Walker(ABC):
                 break
             found, which = numbered(which * mark + following, len(begun) * mark)
             before, following = np.divmod(found, mark)
-            begun = np.column_stack([begun[before], following])
+            begun = np.concatenate([begun[before], following[:, None]], axis=1)
             if within is not None:
                 states = within.after(states[before], following)
         if 10 * len(which) >= 9 * samples:
@@ -112,7 +112,8 @@ class Chain(Walker):
     """A Markov chain.
 
     `levels` holds for each level of context a sorted list of those that are known, and for each
-    the weights of what follows. The most precise one that is known decides.
+    the weights of what follows. The most precise one that is known decides; the first level knows
+    every activity.
     """
 
     levels: list[tuple[Integers, Floats]]
@@ -121,11 +122,10 @@ class Chain(Walker):
         """How likely each activity, or the end, is to follow; see `Walker`."""
         base = len(self.activities) + 1
         step = history.shape[1] - 1
-        steps = np.full(len(history), step)
         past = [history[:, max(step - back, 0)] for back in range(len(self.levels))]
-        found = np.zeros((len(steps), base))
-        for level, (contexts, rows) in enumerate(self.levels):
-            place, known = located(contexts, context(level, base, steps, past))
+        found = self.levels[0][1][past[0]]
+        for level, (contexts, rows) in enumerate(self.levels[1:], 1):
+            place, known = located(contexts, context(level, base, np.array(step), past))
             found[known] = rows[place[known]]
         return found
 
@@ -156,7 +156,7 @@ def _counted(activities: tuple[str, ...], parts: list[tuple[Integers, Integers]]
     codes = np.concatenate([rows.ravel() for rows, _ in some]).astype(np.int32)
     found, where = Variants.of_cases(activities, codes, offsets)
     counts = np.bincount(where, np.concatenate([counts for _, counts in some]), len(found))
-    return found.take(np.arange(len(found)), counts.astype(np.int64))
+    return replace(found, counts=counts.astype(np.int64))
 
 
 def recombined(

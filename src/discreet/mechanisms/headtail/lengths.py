@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class Lengths:
         have = np.bincount(bucket, weights=sampled.counts, minlength=BUCKETS)
         wanted = np.sqrt(self.likely * sampled.cases / np.maximum(have, 1))[bucket]
         counts = np.maximum(np.rint(100 * sampled.counts * wanted), 1)
-        return sampled.take(np.arange(len(sampled)), counts.astype(np.int64))
+        return replace(sampled, counts=counts.astype(np.int64))
 
 
 def _bucket(lengths: Ints) -> Integers:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -59,7 +61,7 @@ def joined(*logs: Variants) -> tuple[Variants, list[Integers]]:
     found, where = Variants.of_cases(labels, np.concatenate(recoded), offsets)
     counts = np.bincount(where, np.concatenate([log.counts for log in logs]), len(found))
     places = np.split(where, np.cumsum([len(log) for log in logs])[:-1])
-    return found.take(np.arange(len(found)), counts.astype(np.int64)), places
+    return replace(found, counts=counts.astype(np.int64)), places
 
 
 def _distances(some: list[str], others: list[str]) -> Distances:

@@ -74,9 +74,9 @@ class Tail:
         the rest is post-processing, its random choices included.
         """
         generator = np.random.Generator(np.random.Philox(rng.bits(64)))
-        about = in_sample(about, self.share)
+        about, plain = in_sample(about, self.share), head.trimmed()
         if self.name == NO_HEAD:
-            candidates, about = self._modelled(head, hidden, about, generator, rng)
+            candidates, about = self._modelled(plain, hidden, about, generator, rng)
             return self._voted(head, hidden, candidates, about, "votes on a model", rng)
         counting = self._noise("number of cases")
         counted = int(counting.added(np.array([hidden.cases]), rng)[0])
@@ -84,10 +84,10 @@ class Tail:
         covered = self.share * head.cases / max(self.share * head.cases + about.value, 1.0)
         if len(head):
             samples = enough(about.value, float(head.lengths.mean()))
-            candidates = self._near(head.trimmed(), samples, generator)
-            if not self._worth_learning(head, about.value, covered):
+            candidates = self._near(plain, samples, generator)
+            if not self._worth_learning(plain, about.value, covered):
                 return self._voted(head, hidden, candidates, about, "votes", rng)
-        modelled, about = self._modelled(head, hidden, about, generator, rng)
+        modelled, about = self._modelled(plain, hidden, about, generator, rng)
         candidates = mixed(candidates, modelled, covered) if len(head) else modelled
         return self._voted(head, hidden, candidates, about, "votes on a model", rng)
 
@@ -104,8 +104,7 @@ class Tail:
     def _worth_learning(self, head: Variants, cases: float, covered: float) -> bool:
         """Whether the hidden cases would say more than recombinations of the head."""
         following = self.steps.find(f"{self.name}: what follows", Gaussian)
-        labels = len(head.trimmed().activities)
-        clear = standing_out(labels, cases, float(following.rho))
+        clear = standing_out(len(head.activities), cases, float(following.rho))
         return worth_learning(clear, covered)
 
     def _modelled(
@@ -124,7 +123,7 @@ class Tail:
         tables = Tables.of(self.steps, self.name, lengths.mean)
         fewest = 0 if len(head) else max(FEWEST_LABELS, round(LABELS_PER_EVENT * lengths.mean))
         counts = found_activities(cases, self.public, fewest, tables, rng)
-        names = tuple(sorted({*counts, *head.trimmed().activities}))
+        names = tuple(sorted({*counts, *head.activities}))
         if not names:
             return Variants.from_counts([((UNDISCLOSED,), 1)]), about
         named = projected(cases, names)
@@ -158,7 +157,7 @@ class Tail:
         support, (shown, added) = joined(head, chosen)
         often = np.argsort(-head.counts, kind="stable")[:MOST_VOTED]
         open_to_votes = np.union1d(shown[often], added)
-        ballot = support.take(open_to_votes)
+        ballot = support if len(open_to_votes) == len(support) else support.take(open_to_votes)
         votes = noisy_votes(hidden, ballot, noise, rng)
         counted = Estimate(float(votes.sum()), noise.deviation * math.sqrt(len(ballot)))
         total = max(about.combined(counted).value, 0.0)

@@ -45,7 +45,7 @@ MOST_SHIFT = 3.0
 """Scales of the noise by which an estimate may differ from the noisy votes: ratios are coarse, and
 must not matter where there is hardly any noise."""
 
-ROUNDS, HALVINGS = 40, 20
+ROUNDS, HALVINGS = 40, 12
 """Rounds in which the distribution of the ratios is fitted, and halvings in which λ is found."""
 
 LEAST_LEVEL = 0.001
@@ -99,8 +99,8 @@ class Posterior:
         band = np.minimum((self._reach < levels[:, None]).sum(axis=1), len(RATIOS) - 1)
         beyond = (self._reach[row, band] - levels) / np.maximum(self.chances[row, band], 1e-12)
         low, high = self._edges[row, band], self._edges[row, band + 1]
-        found: Floats = high - np.clip(beyond, 0, 1) * (high - low)
-        bounded: Floats = np.clip(found, self.least, self.most)
+        found: Floats = high - np.minimum(np.maximum(beyond, 0), 1) * (high - low)
+        bounded: Floats = np.minimum(np.maximum(found, self.least), self.most)
         return bounded
 
     def mean(self, total: float) -> Floats:
@@ -118,7 +118,7 @@ class Posterior:
         below, above = -1.0, 1.0
         for _ in range(HALVINGS):
             middle = (below + above) / 2
-            levels = np.clip(0.5 + middle / gaps, LEAST_LEVEL, 1 - LEAST_LEVEL)
+            levels = np.minimum(np.maximum(0.5 + middle / gaps, LEAST_LEVEL), 1 - LEAST_LEVEL)
             found = self.quantiles(levels)
             below, above = (middle, above) if found.sum() < total else (below, middle)
         return scaled(found, total)
