@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import ot
 import pytest
 
+from discreet.distances import transport
 from discreet.distances.similarity import cases_in_place
 from discreet.distances.transport import proposed, proved, solve
 from discreet.log.variants import Variants
@@ -50,9 +52,17 @@ LIES = [shifted, greedy, nothing, doubled]
 Lie = Callable[[np.ndarray, dict[str, Any]], tuple[np.ndarray, dict[str, Any]]]
 
 
-def lying(monkeypatch: pytest.MonkeyPatch, lie: Lie) -> None:
-    honest = ot.emd
-    monkeypatch.setattr(ot, "emd", lambda *a, **options: lie(*honest(*a, **options)))
+def lying(monkeypatch: pytest.MonkeyPatch, lie: Lie) -> list[Lie]:
+    """A solver that lies, and the lies that it has told so far."""
+    honest = transport.solver()
+    told: list[Lie] = []
+
+    def liar(*given: Any, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        told.append(lie)
+        return lie(*honest(*given, **options))
+
+    monkeypatch.setattr(transport, "solver", lambda: liar)
+    return told
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -67,8 +77,9 @@ def test_agrees_with_a_linear_program(seed: int) -> None:
 def test_a_solver_that_is_wrong_changes_nothing(monkeypatch: pytest.MonkeyPatch, lie: Lie) -> None:
     problems = [problem(seed, 12) for seed in range(40)]
     honest = [solve(*each) for each in problems]
-    lying(monkeypatch, lie)
+    told = lying(monkeypatch, lie)
     assert [solve(*each) for each in problems] == honest
+    assert len(told) == len(problems)
 
 
 def log_of_ten_million() -> Variants:
@@ -84,8 +95,9 @@ def test_ten_million_cases_and_one_more(monkeypatch: pytest.MonkeyPatch, lie: Li
     released = Variants.from_counts({tuple(f"{i:06b}"): 3 * i for i in range(10, 50)})
     before, after = cases_in_place(log, released), cases_in_place(larger, released)
     assert 0 <= after - before <= 2
-    lying(monkeypatch, lie)
+    told = lying(monkeypatch, lie)
     assert (cases_in_place(log, released), cases_in_place(larger, released)) == (before, after)
+    assert told
 
 
 @pytest.mark.parametrize("most", [10**8, 10**12])
@@ -97,3 +109,12 @@ def test_the_solver_does_not_give_up_on_large_masses(most: int) -> None:
     target = 1 + random.multinomial(int(source.sum()) - 50, shares)
     cost = random.integers(0, 1 << 30, (200, 50))
     assert proved(source, target, cost, proposed(source, target, cost)) is not None
+
+
+def test_the_solver_alone_leaves_the_package_as_it_is() -> None:
+    program = (
+        "import sys; from discreet.distances.transport import solver; found = solver(); "
+        "assert 'ot' not in sys.modules and 'scipy.stats' not in sys.modules; "
+        "import ot; assert ot.emd is found and ot.sinkhorn and ot.utils and ot.lp.emd2"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -15,7 +15,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import pairwise
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,21 +102,28 @@ def _column_prices(cost: Integers, rows: Integers) -> Integers:
 
 
 @cache
-def _emd() -> Callable[..., Any]:
-    """POT's solver, without what else POT would load because it is installed: that takes seconds.
+def solver() -> Callable[..., Any]:
+    """POT's solver without the rest of POT, which takes a second to load, or three.
 
-    Its other backends can be turned off, and packages that it can do without are hidden from it.
+    Empty packages stand in for POT's own while the one module is loaded, and its other backends
+    are turned off. Whoever imports POT later gets all of it.
     """
     for backend in ("PYTORCH", "JAX", "CUPY", "TENSORFLOW"):
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
-    hidden = [name for name in ("sklearn", "networkx") if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: not there
+    found = find_spec("ot")
+    if "ot" in sys.modules or found is None or not found.submodule_search_locations:
+        return import_module("ot").emd  # type: ignore[no-any-return]
+    folder = found.submodule_search_locations[0]
+    for name, place in (("ot", folder), ("ot.lp", f"{folder}/lp")):
+        sys.modules[name] = ModuleType(name)
+        sys.modules[name].__path__ = [place]
     try:
-        import ot
+        alone = import_module("ot.lp._network_simplex")
+    except ImportError:  # another version of POT
+        alone = None
     finally:
-        for name in hidden:
-            del sys.modules[name]
-    return ot.emd  # type: ignore[no-any-return]
+        del sys.modules["ot"], sys.modules["ot.lp"]
+    return (alone or import_module("ot")).emd  # type: ignore[no-any-return]
 
 
 def proposed(source: Integers, target: Integers, cost: Integers) -> Solution:
@@ -121,7 +131,7 @@ def proposed(source: Integers, target: Integers, cost: Integers) -> Solution:
     unit = 0.5 ** int(source.sum()).bit_length()  # of a total above 1 it may say "infeasible"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it stopped early: then the rest is done here
-        plan, log = _emd()(
+        plan, log = solver()(
             source * unit,
             target * unit,
             cost.astype(np.float64),
