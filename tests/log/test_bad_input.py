@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gzip
 import os
+import subprocess
+import sys
 from pathlib import Path
+from time import monotonic, sleep
 
 import polars as pl
 import pytest
 
+from discreet.log import probing
 from discreet.log.errors import LogError
 from discreet.log.reading import read_log
 from tests.log.documents import HEAD, document, event, trace
@@ -159,10 +163,38 @@ def test_parquet_that_crashes_its_reader(
     path = tmp_path / "log.parquet"
     table = pl.DataFrame({"case": ["1"], "activity": ["a"], "time": ["2020-01-01"]})
     table.write_parquet(path)
-    monkeypatch.setattr("discreet.log.tables._PROBE", f"import os; {crash}")
-    refused(path, path.read_bytes(), "pages are damaged")
-    monkeypatch.setattr("sys.executable", str(tmp_path / "no python"))
+    monkeypatch.setattr(probing, "_kept", {})
+    with monkeypatch.context() as patch:
+        patch.setattr(probing, "_PROGRAM", f"import os, sys; sys.stdin.readline(); {crash}")
+        refused(path, path.read_bytes(), "pages are damaged")
+        patch.setattr("sys.executable", str(tmp_path / "no python"))
+        assert read_log(path).events == 1
     assert read_log(path).events == 1
+    probing._end()
+
+
+def test_a_child_reads_many_parquet_files_and_goes_with_its_parent(tmp_path: Path) -> None:
+    good = pl.DataFrame({"case": ["1"], "activity": ["a"], "time": ["2020-01-01"]})
+    good.write_parquet(tmp_path / "good.parquet")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1" + b"\xff" * 60 + b"PAR1")
+    program = (
+        "import os, sys; from pathlib import Path; from discreet import LogError, read_log\n"
+        "from discreet.log import probing\n"
+        "for name in ('good', 'bad', 'good'):\n"
+        "    try: print(read_log(Path(sys.argv[1]) / f'{name}.parquet').events, flush=True)\n"
+        "    except LogError: print('refused', flush=True)\n"
+        "    print(probing._kept[os.getpid()].pid, flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    found, children = run.stdout.split()[::2], set(run.stdout.split()[1::2])
+    assert found == ["1", "refused", "1"]
+    (child,) = children
+    until = monotonic() + 20
+    while (words := Path(f"/proc/{child}/cmdline")).exists() and words.read_bytes():
+        assert monotonic() < until, "the child outlived its parent"
+        sleep(0.05)
 
 
 def test_wrong_column_names(tmp_path: Path) -> None:

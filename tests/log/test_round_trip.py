@@ -69,7 +69,7 @@ def content(log: EventLog) -> pl.DataFrame:
 
 @pytest.mark.parametrize("suffix", [".xes", ".csv", ".parquet"])
 def test_round_trip(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.log.tables._probe", lambda *_: None)  # these files are sound
+    monkeypatch.setattr("discreet.log.tables.probe", lambda *_: None)  # these files are sound
 
     @settings(max_examples=20, deadline=None, derandomize=True, database=None)
     @given(logs())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
@@ -17,22 +15,10 @@ from discreet.log.attributes import Attribute, as_mapping, from_json, to_json
 from discreet.log.errors import LogError
 from discreet.log.files import readable
 from discreet.log.listing import same_schema
+from discreet.log.probing import probe
 from discreet.log.raw import RawTable, by_row
 
 PARQUET_KEY = "xes:attributes"
-_REFUSED = 3
-_PROBE = f"""
-import json, sys, polars
-columns = json.loads(sys.argv[1])
-for path in json.load(sys.stdin):
-    print(path, flush=True)
-    try:
-        with open(path, "rb") as file:
-            polars.read_parquet(file, columns=columns)
-    except BaseException as error:
-        print(str(error).partition(chr(10))[0])
-        sys.exit({_REFUSED})
-"""
 
 
 def read_parquet(
@@ -44,7 +30,7 @@ def read_parquet(
     """
     for path in files:
         _check_frame(path)
-    _probe(files, columns)
+    probe(files, columns)
     if len(files) == 1:
         table, attributes = _read_file(files[0], columns)
         return RawTable(name, table, by_row, attributes)
@@ -95,25 +81,6 @@ def metadata_of(path: Path) -> dict[str, str]:
         return pl.read_parquet_metadata(path)
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return {}
-
-
-def _probe(files: Sequence[Path], columns: Sequence[str] | None) -> None:
-    """Decode the files in a child process first: damaged pages can abort the one that reads them.
-
-    Handing the decoded table over would cost more than decoding it again.
-    """
-    command = [sys.executable, "-P", "-c", _PROBE, json.dumps(columns)]
-    paths = json.dumps([str(path.resolve()) for path in files]).encode()
-    try:
-        done = subprocess.run(command, input=paths, capture_output=True, check=False)
-    except (OSError, TypeError, ValueError):
-        return  # no child can be started here; read on without the safety net
-    if done.returncode < 0 or done.returncode == _REFUSED:
-        said = done.stdout.decode("utf-8", "replace").splitlines()
-        refused = done.returncode == _REFUSED and len(said) > 1
-        name = Path(said[-2] if refused else said[-1]).name if said else files[0].name
-        reason = said[-1] if refused else "its pages are damaged"
-        raise LogError(f"{name} is not a readable Parquet file: {reason}; export it again")
 
 
 def _stored(metadata: dict[str, str]) -> dict[str, object]:
