@@ -68,6 +68,7 @@ def main() -> None:
         finally:
             os._exit(code)
 
+    Ledger(where).close()  # all that is imported for it is there before the first fork
     for quota in quotas:
         start(quota)
     gate_open = True
