@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import stdev
 from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
 
+from discreet.bench.store import Store
 from discreet.cli.app import build
 from discreet.log.errors import LogError
 from discreet.log.samples import sample_log
@@ -128,12 +130,11 @@ def test_a_reduced_paper_plan_with_what_is_missing_named(
 
 
 def test_bench_reads_logs_by_the_options_of_all_commands(folder: Path, tmp_path: Path) -> None:
-    rows = (folder / "german.csv").open("w", encoding="latin-1")
-    with rows:
-        rows.write("Fall;Tätigkeit;Wann\n")
+    with (folder / "german.csv").open("w", encoding="latin-1") as file:
+        file.write("Fall;Tätigkeit;Wann\n")
         for case in range(40):
             for place, step in enumerate(("Prüfung", "Entlassung")):
-                rows.write(f"{case};{step};0{place + 1}.02.2024 10:00\n")
+                file.write(f"{case};{step};0{place + 1}.02.2024 10:00\n")
     columns = ("--case", "Fall", "--activity", "Tätigkeit", "--timestamp", "Wann")
     options = (*columns, "--encoding", "latin-1", "--timestamp-format", "day-first")
     grid = ("-m", "travas", "--epsilon", 2, "--delta", 0.01, "--repetitions", 2, "-o", tmp_path)
@@ -144,6 +145,10 @@ def test_bench_reads_logs_by_the_options_of_all_commands(folder: Path, tmp_path:
     assert found["travas"]["failed"] == 0
     assert found["travas"]["means"]["similarity"] == 1.0
     assert found["travas"]["deviations"]["similarity"] == 0.0
+    rows = Store(tmp_path / "results.sqlite").rows()
+    sizes = [row.figures["size_ratio"] for row in rows if row.mechanism == "travas"]
+    assert len(sizes) == 2
+    assert found["travas"]["deviations"]["size_ratio"] == pytest.approx(stdev(sizes))
     assert "± 0.000" in (tmp_path / "table.md").read_text()
     assert "± 0.000" in (tmp_path / "report.html").read_text()
     drawn = sorted((tmp_path / "plots").iterdir())

@@ -7,11 +7,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from statistics import stdev
 
 import pytest
 
-from discreet.bench.store import Store
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
@@ -119,16 +117,6 @@ class TestTrouble:
     def test_the_plans_are_json_if_asked_for(self, desk: Desk) -> None:
         listed = json.loads(desk.run("bench", "--plans", "--json").stdout)
         assert "papers/travas" in {plan["name"] for plan in listed}
-
-    def test_repeated_runs_show_how_much_they_scatter(self, desk: Desk) -> None:
-        arguments = ("bench", "--log", "log.csv", "-m", "travas", "--repetitions", "2")
-        values = desk.json(*arguments, "-o", "results", "--workers", "1")
-        figures = next(one for one in values["settings"] if one["mechanism"] == "travas")
-        rows = Store(desk.folder / "results" / "results.sqlite").rows()
-        sizes = [row.figures["size_ratio"] for row in rows if row.mechanism == "travas"]
-        assert len(sizes) == 2
-        assert figures["deviations"]["size_ratio"] == pytest.approx(stdev(sizes))
-        assert " ± " in (desk.folder / "results" / "table.md").read_text()
 
     def test_an_empty_release_scores_nothing(self, desk: Desk) -> None:
         (desk.folder / "tiny.csv").write_text(
