@@ -38,7 +38,7 @@ class Step(ABC):
     def rule(self) -> str:
         """Why it costs that, in a few words."""
 
-    @property
+    @cached_property
     def rho(self) -> Fraction | None:
         """What it costs in zCDP, beside its delta; None if nothing is known but `spent`."""
         if self.spent.delta:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 from discreet.privacy.accounting import zcdp_epsilon, zcdp_rho
@@ -40,12 +41,12 @@ class Sequential(Composed):
 
     rule: ClassVar[str] = "basic composition"
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """The sums."""
         return _added_up(step.spent for step in self.below)
 
-    @property
+    @cached_property
     def rho(self) -> Fraction | None:
         """The sum, if every part has one."""
         known = [step.rho for step in self.below]
@@ -58,7 +59,7 @@ class Concentrated(Composed):
 
     delta: float
 
-    @property
+    @cached_property
     def rho(self) -> Fraction:
         """The sum."""
         total = Fraction(0)
@@ -68,7 +69,7 @@ class Concentrated(Composed):
             total += step.rho
         return total
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """The conversion of the sum."""
         delta = Fraction(self.delta) + sum(Fraction(step.exception) for step in self.below)
@@ -97,7 +98,7 @@ class Renyi(Composed):
         if not all(isinstance(step, SampledGaussian) for step in self.below):
             raise SpendingError(f"{self.name}: only sampled Gaussian steps compose so")
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """The conversion of the sum at the best order."""
         plans = [step.plan for step in self.below if isinstance(step, SampledGaussian)]
@@ -120,7 +121,7 @@ class OneOf(Composed):
 
     rule: ClassVar[str] = "a case pays for one of these: the dearest"
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """The largest epsilon and the largest delta."""
         costs = [step.spent for step in self.below]
@@ -145,7 +146,7 @@ class Reserved(Step):
                 f"ε = {selection.reserve:.6g} is reserved for it"
             )
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """The selection's epsilon; both deltas."""
         deltas = Fraction(self.selecting.spent.delta) + Fraction(self.hidden.spent.delta)
@@ -162,7 +163,7 @@ class RandomStopping(Step):
     rule: ClassVar[str] = "private selection with random stopping: twice a round"
     round: Step
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """Twice a round."""
         each = self.round.spent
@@ -178,7 +179,7 @@ class Group(Step):
     release: Step
     cases: int
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """Group privacy (`privacy/conversion.py`)."""
         return Budget(*group(self.release.spent.epsilon, self.release.spent.delta, self.cases))

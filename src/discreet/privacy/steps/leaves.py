@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -42,7 +43,7 @@ class Laplace(Noisy):
     rule: ClassVar[str] = "discrete Laplace noise of scale sensitivity/ε"
     epsilon: float
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """Pure epsilon."""
         return Budget(self.epsilon)
@@ -64,12 +65,12 @@ class Gaussian(Noisy):
     concentrated: float
     failing: float = 0.0
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """None by itself: it must stand below a `Concentrated`, which converts the sum."""
         raise SpendingError(f"{self.name} is accounted in zCDP and needs a conversion")
 
-    @property
+    @cached_property
     def rho(self) -> Fraction:
         """What it costs in zCDP."""
         return Fraction(self.concentrated)
@@ -91,7 +92,7 @@ class Selecting(Step):
     rule: ClassVar[str] = "partition selection, each key with noise of its own"
     selection: Selection
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """The selection's own epsilon and delta."""
         return Budget(self.selection.epsilon, self.selection.delta)
@@ -122,12 +123,12 @@ class Choosing(Step):
     epsilon: float
     method: Literal["exponential", "permute and flip"] = "exponential"
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """Pure epsilon."""
         return Budget(self.epsilon)
 
-    @property
+    @cached_property
     def rho(self) -> Fraction:
         """ε²/8 for the exponential mechanism, whose loss spans no more than ε (Cesar, Rogers)."""
         squared = Fraction(self.epsilon) ** 2
@@ -168,12 +169,12 @@ class SampledGaussian(Noisy):
 
     plan: TrainingPlan
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """None by itself: it must stand below a `Renyi`, which converts the sum."""
         raise SpendingError(f"{self.name} is accounted by Rényi divergences, needs a conversion")
 
-    @property
+    @cached_property
     def rho(self) -> Fraction | None:
         """Only where every case is in every sample."""
         if self.plan.sampling_rate != 1:
@@ -210,7 +211,7 @@ class Proved(Step):
     delta: float
     argument: str
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """As proved."""
         return Budget(self.epsilon, self.delta)
@@ -227,7 +228,7 @@ class Delegated(Step):
 
     guarantee: Guarantee
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """What holds for it."""
         if not self.guarantee.proved or self.guarantee.holds is None:

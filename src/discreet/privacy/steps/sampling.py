@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class Sampled(Step):
         """The rule's name."""
         return f"amplification by sampling each case with probability {self.share:g}"
 
-    @property
+    @cached_property
     def spent(self) -> Budget:
         """ln(1 + q(e^ε − 1)) and qδ, both rounded up."""
         below = self.below.spent
