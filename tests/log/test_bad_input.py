@@ -170,7 +170,7 @@ def test_parquet_that_crashes_its_reader(
         patch.setattr("sys.executable", str(tmp_path / "no python"))
         assert read_log(path).events == 1
     assert read_log(path).events == 1
-    probing._end()
+    probing.stop()
 
 
 def test_a_child_reads_many_parquet_files_and_goes_with_its_parent(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def probe(files: Sequence[Path], columns: Sequence[str] | None) -> None:
         except (OSError, TypeError, ValueError):
             return  # no child can be started here; read on without the safety net
         if sum(path.stat().st_size for path in files) > MOST_BYTES:
-            _end()
+            stop()
     if reason is not None:
         name = files[place].name
         raise LogError(f"{name} is not a readable Parquet file: {reason}; export it again")
@@ -78,7 +78,7 @@ def _child() -> subprocess.Popen[str]:
     kept = _kept.get(os.getpid())
     if kept is not None and kept.poll() is None:
         return kept
-    _end()
+    stop()
     command = [sys.executable, "-P", "-c", _PROGRAM]
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
     _kept[os.getpid()] = child = subprocess.Popen(
@@ -92,7 +92,7 @@ def _child() -> subprocess.Popen[str]:
     return child
 
 
-def _end() -> None:
+def stop() -> None:
     """End the child of this process, if there is one."""
     child = _kept.pop(os.getpid(), None)
     if child is not None:
@@ -101,4 +101,4 @@ def _end() -> None:
             pass
 
 
-atexit.register(_end)
+atexit.register(stop)
