@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import zlib
@@ -25,6 +26,10 @@ ROOT = Path(__file__).parent.parent
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+# Thousands of tests and what they share live to the end: to search all that for cycles now and
+# then is enough.
+gc.set_threshold(100_000, 50, 100)
 
 # The same examples every time, however slow the machine: a failure is never chance.
 # `pytest --hypothesis-profile=default` looks for new ones.
