@@ -173,6 +173,28 @@ def test_parquet_that_crashes_its_reader(
     probing.stop()
 
 
+def test_an_interrupted_question_leaves_no_answer_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.parquet"
+    pl.DataFrame({"case": ["1"]}).write_parquet(path)
+    probing.probe([path], None)
+    before = probing._kept[os.getpid()]
+    answer = probing._answer
+
+    def interrupted(asked: str) -> tuple[int, str | None]:
+        answer(asked)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(probing, "_answer", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        probing.probe([path], None)
+    assert before.poll() is not None
+    monkeypatch.undo()
+    probing.probe([path], None)
+    assert probing._kept[os.getpid()] is not before
+
+
 def test_a_child_reads_many_parquet_files_and_goes_with_its_parent(tmp_path: Path) -> None:
     good = pl.DataFrame({"case": ["1"], "activity": ["a"], "time": ["2020-01-01"]})
     good.write_parquet(tmp_path / "good.parquet")

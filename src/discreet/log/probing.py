@@ -45,13 +45,17 @@ _kept: dict[int, subprocess.Popen[str]] = {}
 def probe(files: Sequence[Path], columns: Sequence[str] | None) -> None:
     """Refuse files that cannot be decoded, whatever decoding them does to a process."""
     asked = json.dumps([columns, [str(path.resolve()) for path in files]])
+    small = sum(path.stat().st_size for path in files) <= MOST_BYTES
     with _lock:
+        answered = False
         try:
             place, reason = _answer(asked)
+            answered = True
         except (OSError, TypeError, ValueError):
             return  # no child can be started here; read on without the safety net
-        if sum(path.stat().st_size for path in files) > MOST_BYTES:
-            stop()
+        finally:
+            if not (answered and small):  # an answer that was not heard must not be the next one
+                stop()
     if reason is not None:
         name = files[place].name
         raise LogError(f"{name} is not a readable Parquet file: {reason}; export it again")
