@@ -197,7 +197,7 @@ def test_a_violation_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 REFUTED = {
-    "amun": ("new activity", 180),
+    "amun": ("new activity", 110),
     "df-laplace": ("long loop", 240),
     "dpim": ("swap: endless case", 400),
     "laplace": ("three steps", 800),

@@ -25,7 +25,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.alphabet import FROM_LOG
 from discreet.privacy.guarantee import Budget
 
-CONFIRMATIONS = (2, 8)
+CONFIRMATIONS = (1, 8)
 """Fresh runs of a suspicion, as multiples of the runs that raised it."""
 RELEASED = "the release itself"
 """Where an event is read off, if not off a step's answers."""
@@ -57,8 +57,10 @@ def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -
 class Turn(NamedTuple):
     """How much is tried before a mutant is given up, for the time being."""
 
+    learnt: int
+    """Runs of either log to learn what to look at."""
     trials: int
-    """Runs of either log to learn what to look at, and as many to choose an event."""
+    """As many to choose an event."""
     counted: float
     """Runs of either log to count it, as multiples of what an event that is certain takes."""
     first: bool
@@ -69,13 +71,9 @@ class Turn(NamedTuple):
         return math.ceil(self.counted * certain_runs(epsilon))
 
 
-TURNS = (Turn(12, 1.0, True), Turn(60, 4.0, False), Turn(240, 16.0, False))
+TURNS = (Turn(3, 12, 1.0, True), Turn(60, 60, 4.0, False), Turn(240, 240, 16.0, False))
 """Without its noise an answer is mostly certain, and few runs show it. Where it depends on what
 else is random, such as the first weights of a network, the best event takes more to be found."""
-
-
-FEW = 3
-"""Runs of either log after which a step that never answered is not waited for."""
 
 
 def audit_mutant(
@@ -90,13 +88,9 @@ def audit_mutant(
     """
     first, second = pair.logs
     until = step if turn.first else None
-    if turn.first and not batched(mechanism):
-        begun = [run for log in pair.logs for run in releases(mechanism, log, FEW, until)]
-        if all(step not in run.answers for run in begun):
-            return None
     trials = (
-        releases(mechanism, first, turn.trials, until),
-        releases(mechanism, second, turn.trials, until),
+        releases(mechanism, first, turn.learnt, until),
+        releases(mechanism, second, turn.learnt, until),
     )
     noted = any(step in run.answers for side in trials for run in side)
     if not noted and not batched(mechanism):
@@ -138,7 +132,7 @@ def breaks(shares: tuple[float, float], runs: int, against: Budget) -> bool:
 
 def fixed_before(mechanism: Mechanism, step: str, pair: Pair) -> bool:
     """Whether all that is answered before a step is the same in every run on both logs."""
-    runs = [run for log in pair.logs for run in releases(mechanism, log, 3)]
+    runs = [run for log in pair.logs for run in releases(mechanism, log, 3, step)]
     before = [
         [(name, [answer.tolist() for answer in run.answers[name]]) for name in _until(run, step)]
         for run in runs

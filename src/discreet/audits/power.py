@@ -164,8 +164,10 @@ def _on_pair(subject: Subject, pair: Pair, step: str, turn: Turn) -> _Tried | No
         return None
     mutant, against, lone = without_noise(mechanism, step), whole, False
     found = audit_mutant(mutant, step, pair, against, turn)
+    if found is None:
+        return None
     own = _own_cost(mechanism, step)
-    if own is not None and not (found and found.contradicts):
+    if own is not None and not found.contradicts:
         single = alone(mechanism, step, pair.logs[0])
         if fixed_before(without_noise(single, step), step, pair):
             against, lone = own, True
