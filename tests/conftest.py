@@ -27,10 +27,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
-# Thousands of tests and what they share live to the end: to search all that for cycles now and
-# then is enough.
-gc.set_threshold(100_000, 50, 100)
-
 # The same examples every time, however slow the machine: a failure is never chance.
 # `pytest --hypothesis-profile=default` looks for new ones.
 settings.register_profile(
@@ -46,6 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="draw the tests' noise from the operating system, other noise in every run",
     )
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected lives to the end, so it is not searched for cycles again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.hookimpl(wrapper=True)
