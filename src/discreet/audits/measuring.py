@@ -60,7 +60,7 @@ class Turn(NamedTuple):
     learnt: int
     """Runs of either log to learn what to look at."""
     trials: int
-    """As many to choose an event."""
+    """Runs of either log to choose an event, other ones."""
     counted: float
     """Runs of either log to count it, as multiples of what an event that is certain takes."""
     first: bool
