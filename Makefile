@@ -36,6 +36,7 @@ demo: $(VENV)/.installed ## Install, make a sample log, release it with times, s
 # glibc keeps blocks of memory instead of returning each to the system: a twelfth less CPU
 test: export MALLOC_MMAP_THRESHOLD_ := 33554432
 test: export MALLOC_TRIM_THRESHOLD_ := 1073741824
+test: export _RJEM_MALLOC_CONF := dirty_decay_ms:-1,muzzy_decay_ms:-1
 test: $(VENV)/.developing lint postgres chromium java ## Install what tests need, check the code, run all tests
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
