@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -48,6 +49,7 @@ def pytest_collection_finish() -> None:
     """What was imported and collected lives to the end, so it is not searched for cycles again."""
     gc.collect()
     gc.freeze()
+    atexit.register(gc.unfreeze)  # or what is left then would be called leaked
     gc.set_threshold(100_000, 50, 100)
 
 
