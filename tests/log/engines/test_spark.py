@@ -32,7 +32,6 @@ THRIFTY = {
     "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark_sql_adaptive_enabled": "false",
     "spark_sql_codegen_wholeStage": "false",
-    "spark_sql_codegen_factoryMode": "NO_CODEGEN",
     "spark_sql_shuffle_partitions": "2",
 }
 """Small logs cost more to compile for than to count."""
