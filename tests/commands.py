@@ -1,4 +1,4 @@
-"""Commands in a process of their own: one start for several, since starting is most of the work."""
+"""Commands in as few processes as their tests allow, since starting one is most of the work."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from discreet.bench.plan import Cell
+from discreet.bench.runner import run_cell
+from discreet.bench.store import Row
 
 PROGRAM = """
 import contextlib, io, json, sys
@@ -48,3 +53,10 @@ def run_all(folder: Path, packages: Path, commands: Sequence[Sequence[str]]) -> 
     )
     assert done.returncode == 0, done.stderr
     return [Ended(*one) for one in json.loads(done.stdout)]
+
+
+def run_cells_here(waiting: deque[Cell], workers: int, keep: Callable[[Row], None]) -> list[Cell]:
+    """In place of a pool of workers, for tests of what a benchmark says; see `bench.runner`."""
+    while waiting:
+        keep(run_cell(waiting.popleft()))
+    return []

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from discreet.privacy.randomness import Randomness
 
 ROOT = Path(__file__).parent.parent
+
+_NUMBERS = count()
 
 # Numeric libraries start a thread for every core, and those of torch wait by spinning: with one
 # worker of pytest per core that is most of the work. To be set before any of them is imported.
@@ -105,9 +108,12 @@ REAL_LOGS = (
 
 
 @pytest.fixture(autouse=True)
-def no_ledger_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the tests away from the ledger of whoever runs them."""
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+def no_ledger_of_ones_own(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keep the tests away from the ledger of whoever runs them, each with a folder of its own."""
+    own = tmp_path_factory.getbasetemp() / f"data-{next(_NUMBERS)}"  # made by who needs it
+    monkeypatch.setenv("XDG_DATA_HOME", str(own))
     monkeypatch.delenv("DISCREET_LEDGER", raising=False)
 
 

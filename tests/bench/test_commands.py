@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner
 
+from discreet.bench import runner as running
 from discreet.bench.store import Store
 from discreet.cli.app import build
 from discreet.log.errors import LogError
@@ -15,8 +16,15 @@ from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
+from tests.commands import run_cells_here
 
 runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are tested in `test_runner.py`, with the command too."""
+    monkeypatch.setattr(running, "_run_pool", run_cells_here)
 
 
 @pytest.fixture(scope="module")

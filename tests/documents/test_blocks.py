@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from discreet.bench import runner
 from discreet.cli import main
+from tests.commands import run_cells_here
 from tests.documents.blocks import (
     DATA,
     FIRST,
@@ -43,7 +45,7 @@ def test_blocks_run(
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("DISCREET_LANGUAGE", "en")
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # one worker starts once
+    monkeypatch.setattr(runner, "_run_pool", run_cells_here)
     session: dict[str, object] = {"__name__": "__main__", "Path": Path}
     for block in page.blocks:
         if block.reason:

@@ -106,7 +106,6 @@ def audit_canaries(
     against = against or promise.holds
     if against is None:
         raise ParameterError(f"{mechanism.name} makes no promise that one run could contradict")
-    judge = score or _nearness
     usual = next(iter(log.variants))[0] if promise.neighbours == "swap" else None
 
     def run(included: Booleans) -> Floats:
@@ -115,16 +114,23 @@ def audit_canaries(
         tossed = [trace if used else usual for trace, used in coins]
         chosen = [Case(trace) for trace in tossed if trace is not None]
         artefact = mechanism.release(make_log([*cases, *chosen])).artefact
-        return np.array([judge(artefact, trace) for trace in canaries])
+        if score is None:
+            return _nearness(artefact, canaries)
+        return np.array([score(artefact, trace) for trace in canaries])
 
     return audit_one_run(run, len(canaries), against)
 
 
-def _nearness(artefact: Any, trace: Trace) -> float:
+def _nearness(artefact: Any, canaries: Sequence[Trace]) -> Floats:
     from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
 
     variants = artefact if isinstance(artefact, Variants) else artefact.variants
-    near = max(
-        (Levenshtein.normalized_similarity(trace, other) for other, _ in variants), default=0.0
-    )
-    return near + sum(count for other, count in variants if other == trace)
+    released = variants.to_dict()
+    near = cdist(
+        canaries,
+        list(released),
+        scorer=Levenshtein.normalized_similarity,
+        dtype=np.float64,
+    ).max(axis=1, initial=0.0)
+    return np.asarray(near + [released.get(trace, 0) for trace in canaries])

@@ -144,9 +144,9 @@ class Inversion:
 
     def _decide(self, words: Words, rng: Randomness) -> Integers:
         """The outcomes of uniform words, with further bits where 64 do not tell."""
-        outcomes = np.searchsorted(self._lower, words, side="right") - 1
+        outcomes = self._lower.searchsorted(words, side="right") - 1
         undecided = words - self._lower[outcomes] < self._width[outcomes]
-        for position in np.flatnonzero(undecided):
+        for position in undecided.nonzero()[0]:
             outcomes[position] = self._refine(int(words[position]), rng)
         return outcomes
 
@@ -185,9 +185,9 @@ def geometric(x: Rational, size: int, rng: Randomness) -> Integers:
     total = np.zeros(size, np.int64)
     for shift, digit in digit_tables(x):
         part = digit.draw(size, rng)
-        if size and int(part.max()) >= 1 << 62 - shift:
-            raise OverflowError("a geometric variable exceeds 64 bits")
         total |= part << shift
+    if size and int(part.max()) >= 1 << 62 - shift:  # the top part; the others are bounded
+        raise OverflowError("a geometric variable exceeds 64 bits")
     return total
 
 

@@ -175,9 +175,10 @@ class DuckDBEngine(SqlEngine):
         assert isinstance(found, pl.DataFrame)
         return found
 
-    def _keep(self, name: str, sql: str, **values: str) -> None:
+    def _keep(self, name: str, sql: str, **values: str) -> int:
+        made = f"CREATE OR REPLACE TABLE {name} AS {sql}"
         with self._explained():
-            self._connection.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}", values or None)
+            return int(self._connection.execute(made, values or None).fetchall()[0][0])
 
     def _view(self, name: str, sql: str) -> None:
         self._connection.execute(f"CREATE VIEW {name} AS {sql}")

@@ -258,11 +258,12 @@ class SparkEngine(SqlEngine):
         assert isinstance(found, pl.DataFrame)
         return found
 
-    def _keep(self, name: str, sql: str, **values: str) -> None:
+    def _keep(self, name: str, sql: str, **values: str) -> int:
         with self._explained():
             found = self._session.sql(sql, args=values or None).persist()
-            found.count()  # computed now, so that nothing fails later
+            rows = int(found.count())  # computed now, so that nothing fails later
             found.createOrReplaceTempView(name)
+        return rows
 
     def _view(self, name: str, sql: str) -> None:
         self._session.sql(sql).createOrReplaceTempView(name)

@@ -57,8 +57,11 @@ class SqlEngine(ABC):
         """The answer to a query."""
 
     @abstractmethod
-    def _keep(self, name: str, sql: str, **values: str) -> None:
-        """Keep the answer under a name; values are bound, never written into the text."""
+    def _keep(self, name: str, sql: str, **values: str) -> int:
+        """Keep the answer under a name, and say how many rows it has.
+
+        Values are bound, never written into the text.
+        """
 
     @abstractmethod
     def _view(self, name: str, sql: str) -> None:
@@ -123,7 +126,7 @@ class SqlEngine(ABC):
         codes = pl.Series(range(len(labels)), dtype=pl.Int32)
         self._register("labels", pl.DataFrame({"label": labels, "code": codes}))
         whose = ", min(person) AS person, max(person) AS other" if self.layout.people else ""
-        self._keep(
+        cases = self._keep(
             self.cases_table,
             f"SELECT case_id, {self._sequence(per_label)} AS seq{whose} "
             f"FROM {self.events_table} JOIN labels USING (label) GROUP BY case_id",
@@ -135,7 +138,7 @@ class SqlEngine(ABC):
         if self.layout.timed:
             period = int(per_label["first"].min()), int(per_label["last"].max())  # type: ignore[arg-type]
         events = int(per_label["events"].sum())
-        self._facts = Facts(self._cases(), events, tuple(labels), period, left_out)
+        self._facts = Facts(cases, events, tuple(labels), period, left_out)
 
     def _sequence(self, per_label: pl.DataFrame) -> str:
         """An aggregate: the codes of a case's events in their order.
@@ -190,13 +193,10 @@ class SqlEngine(ABC):
             f"SELECT seq, count(*) AS cases FROM {self.cases_table} GROUP BY seq",
         )
 
-    def _cases(self) -> int:
-        return int(self._query(f"SELECT count(*) AS n FROM {self.cases_table}")["n"][0])
-
     def _complete(self) -> LeftOut:
         """Leave out cases that lack a required value, and events without a case."""
         lacks = " OR ".join(f"{column} IS NULL" for column in self.layout.required)
-        self._keep(
+        cases = self._keep(
             "incomplete",
             f"SELECT DISTINCT case_id FROM events WHERE case_id IS NOT NULL AND ({lacks})",
         )
@@ -207,11 +207,8 @@ class SqlEngine(ABC):
         )
         self.events_table = self.checked_table = "complete"
         count = "(SELECT count(*) FROM {})"
-        found = self._query(
-            f"SELECT {count.format('incomplete')} AS cases, "
-            f"{count.format('events')} - {count.format('complete')} AS events"
-        )
-        return LeftOut(int(found["cases"][0]), int(found["events"][0]))
+        found = self._query(f"SELECT {count.format('events')} - {count.format('complete')} AS n")
+        return LeftOut(cases, int(found["n"][0]))
 
     def _per_label(self) -> pl.DataFrame:
         missing = ", ".join(
@@ -433,7 +430,7 @@ class SqlEngine(ABC):
             f"FROM {self.cases_table}"
         )
         self.cases_table, self.variants_table = f"cases_{number}", f"variants_{number}"
-        self._keep(
+        kept = self._keep(
             self.cases_table,
             f"SELECT case_id, seq, person FROM ({ranked}) AS ranked WHERE place <= {int(cases)}",
             key=key.hex(),
@@ -441,4 +438,4 @@ class SqlEngine(ABC):
         self._count_variants()
         events = sum(length * many for length, many in self.lengths().items())
         whole = self.facts()
-        self._facts = Facts(self._cases(), events, whole.activities, whole.period, whole.left_out)
+        self._facts = Facts(kept, events, whole.activities, whole.period, whole.left_out)
