@@ -29,7 +29,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets th
 
 
 THRIFTY = {
-    "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark_driver_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn500m "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
     "spark_sql_adaptive_enabled": "false",
     "spark_sql_codegen_wholeStage": "false",
     "spark_sql_shuffle_partitions": "2",
