@@ -101,8 +101,8 @@ def audit(
 
     Runs it many times on pairs of logs that differ in one case and proves a lower bound on
     epsilon: the event that shows it, how often it was seen on either log, and the verdict. Exit
-    code 1 if the certificate is violated. One mechanism takes a minute or so, --all a quarter of an
-    hour on two free processors, --all --quick a few minutes.
+    code 1 if the certificate is violated. One mechanism takes a minute or so, --all some ten
+    minutes on two free processors, --all --quick a few minutes.
 
     [bold]Examples[/bold]
 
