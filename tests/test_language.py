@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,27 +24,30 @@ def in_templates() -> Iterator[str]:
             yield from [found] if isinstance(found, str) else [one for one in found if one]
 
 
+@cache
+def code() -> list[ast.Call | ast.Constant]:
+    """All calls and constants of the package."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")]
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return [node for node in nodes if isinstance(node, ast.Call | ast.Constant)]
+
+
 def in_code() -> Iterator[str]:
     """What `translate` is called with, as far as it is written there."""
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id == "translate"
-                and isinstance(node.args[0], ast.Constant)
-            ):
-                yield str(node.args[0].value)
+    for node in code():
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "translate"
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield str(node.args[0].value)
 
 
 def strings() -> set[str]:
     """All strings in the code."""
-    return {
-        node.value
-        for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+    constants = (node.value for node in code() if isinstance(node, ast.Constant))
+    return {value for value in constants if isinstance(value, str)}
 
 
 def test_every_sentence_has_its_german() -> None:
