@@ -27,6 +27,8 @@ from discreet.web.settings import Settings
 
 HOST = "http://localhost"
 PASSWORD = "correct horse battery"
+RHYTHM = 0.01
+"""Seconds; work on raw data shows to analysts when so many are full."""
 SECRET = "Zyzzyx-Geheim-4711"
 """An activity of the log that no analyst may ever read."""
 
@@ -66,6 +68,7 @@ def settled(house: House, job: str, seconds: float = 600) -> Any:
     while time.monotonic() < end:
         found = house.jobs.get(job)
         if found.over:
+            time.sleep(2 * RHYTHM)  # until whoever asked is told
             return found
         time.sleep(0.05)
     raise AssertionError(f"{found.kind} is not over: {found}")
@@ -115,7 +118,7 @@ def settings(tmp_path: Path, logs_folder: Path) -> Settings:
         logs=logs_folder,
         ledger=locate(tmp_path / "ledger.db"),
         hosts=("localhost", "127.0.0.1"),
-        rhythm=0.01,
+        rhythm=RHYTHM,
         seconds=600,
     )
 
