@@ -42,7 +42,7 @@ demo: $(VENV)/.installed ## Install, make a sample log, release it with times, s
 test: export MALLOC_MMAP_THRESHOLD_ := 33554432
 test: export MALLOC_TRIM_THRESHOLD_ := 1073741824
 test: export _RJEM_MALLOC_CONF := dirty_decay_ms:-1,muzzy_decay_ms:-1
-test: $(VENV)/.developing lint postgres chromium java ## Install what tests need, check the code, run all tests
+test: $(VENV)/.developing lint postgres chromium java ## Install what tests need, check the code, run all tests (WORKERS=auto: side by side)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 lint: $(VENV)/.developing ## Check style (ruff), types (mypy, strict) and layers (import-linter)

@@ -69,8 +69,8 @@ def temporary_server() -> Iterator[str]:
         return port
 
     try:
-        account_of = ("-U", "steward", "--auth=trust", "-E", "UTF8", "--locale=C")
-        run("initdb", "--no-sync", "-D", data, *account_of)
+        kind = ("-U", "steward", "--auth=trust", "-E", "UTF8", "--locale=C")
+        run("initdb", "--no-sync", "-D", data, *kind)
         port = started()
         try:
             yield f"postgresql+psycopg://steward@127.0.0.1:{port}/postgres"
