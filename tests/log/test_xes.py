@@ -175,6 +175,19 @@ def test_attributes_of_the_log(tmp_path: Path) -> None:
     assert "org:group" not in log.table.columns
 
 
+def test_log_attributes_without_a_key_or_a_value_are_dropped(tmp_path: Path) -> None:
+    """The metadata of a published hospital log has a nested float without a key."""
+    head = (
+        '<string key="meta" value="m"><float value="0.5"><int key="below" value="1"/></float>'
+        '<float key="inner" value="1.5"/></string>'
+        '<float value="2"/><int key="empty"/><list><values><int key="n" value="1"/></values></list>'
+    )
+    log = read(tmp_path, document(trace("1", event()), head=head))
+    assert log.attributes == {"meta": Attribute("meta", "m", (Attribute("inner", 1.5),))}
+    late = document(trace("1", event())).replace("</log>", '<float value="2"/></log>')
+    assert read(tmp_path, late).attributes == {}
+
+
 def test_the_trace_counts_where_events_repeat_its_attributes(tmp_path: Path) -> None:
     more = '<string key="case:concept:name" value="other"/><string key="case:k" value="event"/>'
     named = trace("1", event(more=more), more='<string key="k" value="trace"/>')

@@ -46,7 +46,7 @@ class Parser:
         parser.XmlDeclHandler = self._declaration
         self._depth = 0
         self._in_trace = self._in_event = self._in_attribute = False
-        self._open: list[tuple[int, str, Value, list[Attribute]]] = []
+        self._open: list[tuple[int, str | None, Value, list[Attribute]]] = []
         self._cells: dict[tuple[bool, str, str], tuple[array[int], list[str]]] = {}
         self._pending = 0
         self._trace_of_event = array("q")
@@ -123,8 +123,9 @@ class Parser:
             self._in_trace = False
         if self._open and self._open[-1][0] == depth:
             _, key, value, children = self._open.pop()
-            attribute = Attribute(key, value, tuple(children))
-            (self._open[-1][3] if self._open else self.content.of_log).append(attribute)
+            if key is not None:
+                attribute = Attribute(key, value, tuple(children))
+                (self._open[-1][3] if self._open else self.content.of_log).append(attribute)
 
     def _cell(self, of_event: bool, type: str, pairs: list[str]) -> None:
         if type not in TYPES:
@@ -148,17 +149,21 @@ class Parser:
         self._pending = 0
 
     def _log_attribute(self, type: str, pairs: list[str]) -> None:
+        """Open an attribute of the log itself; one without a key or a value is dropped.
+
+        Nothing in a release comes from it, so a slip there is no reason to refuse the cases.
+        """
+        found = _by_name(pairs)
         if type in TYPES:
-            key, text = self._key_and_value(type, pairs)
-            self._open.append((self._depth, key, _value(type, text), []))
+            key = found.get("key") if "value" in found else None
+            self._open.append((self._depth, key, _value(type, found.get("value", "")), []))
         elif type in ("list", "container"):
-            key, _ = self._key_and_value(type, [*pairs, "value", ""])
-            self._open.append((self._depth, key, None, []))
+            self._open.append((self._depth, found.get("key"), None, []))
 
     def _key_and_value(self, type: str, pairs: list[str]) -> tuple[str, str]:
         if len(pairs) == 4 and pairs[0] == "key" and pairs[2] == "value":
             return pairs[1], pairs[3]
-        found = dict(zip(pairs[::2], pairs[1::2], strict=True))
+        found = _by_name(pairs)
         if "key" not in found or "value" not in found:
             raise self._wrong(f"<{type}> needs both a key and a value")
         return found["key"], found["value"]
@@ -175,6 +180,10 @@ class Parser:
     def _wrong(self, message: str) -> LogError:
         line, column = self._expat.CurrentLineNumber, self._expat.CurrentColumnNumber
         return LogError(f"{self.name}, line {line}, column {column + 1}: {message}")
+
+
+def _by_name(pairs: list[str]) -> dict[str, str]:
+    return dict(zip(pairs[::2], pairs[1::2], strict=True))
 
 
 def _value(type: str, text: str) -> Value:
