@@ -72,6 +72,17 @@ def test_every_error_names_the_option_that_helps(desk: Desk, export: Path) -> No
     assert pl.read_parquet_schema(desk.folder / "out.parquet")["Kosten"] == pl.Float64
 
 
+def test_times_in_two_forms_are_asked_about_and_counted(desk: Desk) -> None:
+    rows = ["case,activity,time", "1,a,2020-10-25T00:10:00Z", "2,b,2020-10-25 02:30"]
+    (desk.folder / "mixed.csv").write_text("\n".join(rows) + "\n")
+    assert "--timezone Europe/Amsterdam" in desk.refused("inspect", "mixed.csv")
+    told = desk.run("inspect", "mixed.csv", "--timezone", "Europe/Berlin")
+    assert "1 times carry no offset and were read as Europe/Berlin" in told.stderr
+    assert "1 local times occurred twice in Europe/Berlin" in told.stderr
+    facts = desk.json("inspect", "mixed.csv", "--timezone", "UTC")
+    assert facts["times"] == {"offsets": {"Z": 1}, "bare": 1, "skipped": 0, "repeated": 0}
+
+
 def test_standard_input(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     data = (desk.folder / "log.csv").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))

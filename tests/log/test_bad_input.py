@@ -116,6 +116,13 @@ BROKEN_CSV = {
     "nul": (CSV + "2,\0,2020-01-01T00:00:00Z\n", "line 3", "NUL"),
     "no case": ("c,activity,time\n1,a,2020-01-01\n", "case", "'c', 'activity', 'time'"),
     "no timestamp": ("case,activity\n1,a\n", "timestamp", "order='file'"),
+    "bare beside offsets": (
+        CSV + "2,b,2020-01-01 00:00\n",
+        "row 3",
+        "(1 do)",
+        "1 carry one (1 × Z)",
+        "--timezone Europe/Amsterdam",
+    ),
     "null case": (CSV + ",b,2020-01-01T00:00:00Z\n", "row 3", "no case"),
     "null activity": (CSV + "2,,2020-01-01T00:00:00Z\n", "row 3", "no activity"),
     "null time": (CSV + "2,b,\n", "row 3", "no timestamp"),

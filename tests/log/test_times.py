@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from discreet.log.errors import LogError
-from discreet.log.times import check_timezone, to_instants, why_unread
+from discreet.log.times import check_timezone, first_bare, read_times, to_instants, why_unread
 
 
 def one(text: str, timezone: str = "UTC", form: str | None = None) -> str | None:
@@ -107,6 +107,35 @@ def test_hours_that_occur_twice_or_never() -> None:
     assert one("2020-10-25 02:30:00", zone) == "2020-10-25T00:30:00"
     assert one("2020-03-29 02:30:00", zone) == "2020-03-29T01:30:00"
     assert one("2011-12-30 12:00:00", "Pacific/Apia") == "2011-12-30T22:00:00"
+
+
+SPELLED = [
+    "2020-10-25T02:30:00+01:00", "2020-10-25T02:30:00+0200", "2020-10-25 02:30 +01",
+    "2020-10-25T00:30:00.123Z", "25.10.2020 00:30 UTC", "2020-10-25 02:30:00",
+    "2020-10-25 02:30:00", "2020-03-29 02:15", "01.01.2020", None,
+]  # fmt: skip
+
+
+def test_offsets_and_hours_that_are_not_unique_are_counted() -> None:
+    found = read_times(pl.Series(SPELLED), "Europe/Amsterdam").clocks
+    assert found.offsets == {"+01:00": 2, "+02:00": 1, "Z": 2}
+    assert (found.bare, found.skipped, found.repeated) == (4, 1, 2)
+    assert found.mixed
+    notes = found.notes("Europe/Amsterdam")
+    assert [note.partition(" ")[0] for note in notes] == ["4", "1", "2"]
+    assert "5 carry one (2 × +01:00, 2 × Z, 1 × +02:00)" in notes[0]
+    assert first_bare(pl.Series(SPELLED)) == 5
+    typed = to_instants(pl.Series(SPELLED)).dt.convert_time_zone("UTC")
+    assert read_times(typed).clocks.notes("UTC") == []
+
+
+def test_local_times_of_a_type_are_counted_too() -> None:
+    local = pl.Series(["2020-10-25T02:30", "2020-03-29T02:15"]).str.to_datetime()
+    found = read_times(local, "Europe/Amsterdam").clocks
+    assert (found.bare, found.skipped, found.repeated, found.mixed) == (2, 1, 1, False)
+    written = read_times(local.dt.strftime("%d/%m/%y %H:%M"), "Europe/Amsterdam", "%d/%m/%y %H:%M")
+    assert written.clocks == found
+    assert read_times(local, "UTC").clocks.notes("UTC") == []
 
 
 def test_frames_with_typed_times() -> None:

@@ -58,6 +58,9 @@ def inspect(
     rows.append(("events per case", "{min} to {max}, median {median:g}".format(**facts["length"])))
     if facts["first"]:
         rows.append(("from, to (UTC)", f"{facts['first']}, {facts['last']}"))
+    if len(facts["times"]["offsets"]) > 1:
+        offsets = [f"{many:,} × {one}" for one, many in facts["times"]["offsets"].items()]
+        rows.append(("offsets of times", ", ".join(sorted(offsets))))
     if facts["individuals"]:
         rows.append(("individuals", f"{facts['individuals']:,}"))
         rows.append(("cases per individual", f"up to {facts['most_cases_per_individual']:,}"))

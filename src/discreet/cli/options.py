@@ -292,6 +292,8 @@ def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLo
         lost = zip(log.left_out, ("case", "event"), strict=True)
         shown = ", ".join(f"{n:,} {word}{'s' if n != 1 else ''}" for n, word in lost)
         steward_note(f"left out because values are missing: {shown}")
+    for note in log.clocks.notes(options.get("timezone") or "UTC"):
+        steward_note(note)
     return log
 
 

@@ -14,6 +14,7 @@ from discreet import notebook
 from discreet.arrays import Integers, Ints
 from discreet.log.counted import Counted
 from discreet.log.errors import LogError
+from discreet.log.times import Clocks
 from discreet.log.variants import Variants, as_pandas, spans
 
 CASE = "case:concept:name"
@@ -55,6 +56,7 @@ class EventLog:
     attributes: dict[str, object] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     left_out: LeftOut = LeftOut()
+    clocks: Clocks = Clocks()
     classifier: Classifier = "activity"
     whole_schema: pl.DataFrame | None = None
     """The columns of the file under their names here, if some were left out; without rows."""

@@ -51,7 +51,7 @@ def read_log(
     lifecycle: str | None = None,
     individual: str | None = None,
     classifier: Classifier = "activity",
-    timezone: str = "UTC",
+    timezone: str | None = None,
     timestamp_format: str | None = None,
     types: Mapping[str, Type] | str | None = None,
     decimal: str = ".",
@@ -88,7 +88,8 @@ def read_log(
     `case`, `activity`, `timestamp` and `lifecycle` name columns; without them the names that
     the usual tools write in a header are recognised, in XES only the standard ones. `individual`
     names the column of the person behind a case, for guarantees per person. Timestamps become
-    instants in UTC; those without an offset are local times of `timezone`. `timestamp_format` is
+    instants in UTC; those without an offset are local times of `timezone`, or of UTC if none of the
+    others carries one either. `timestamp_format` is
     `day-first` or `month-first` for dates such as 03/04/2020, a strftime format, or `seconds`,
     `milliseconds` or `microseconds` since 1970. Further columns are text unless a schema or
     `types` says otherwise: text, integer, number (`decimal` is its point or comma), boolean or
@@ -115,7 +116,8 @@ def read_log(
     _check_option("classifier", classifier, ("activity", "activity+lifecycle"))
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise LogError(f"delimiter={delimiter!r} must be one ASCII character")
-    check_timezone(timezone)
+    if timezone is not None:
+        check_timezone(timezone)
     memory_limit(memory)
     _check_option("decimal", decimal, (".", ","))
     kinds = declared(types) if isinstance(types, str) else types or {}
@@ -200,6 +202,7 @@ def read_log(
             log,
             names=shaped.names,
             left_out=shaped.left_out,
+            clocks=shaped.clocks,
             whole_schema=None if whole is None else whole.table,
         )
     except LogError:

@@ -12,7 +12,7 @@ from discreet.log.columns import WORDS, choose, existing
 from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, LeftOut
 from discreet.log.raw import RawTable
-from discreet.log.times import readings, to_instants, why_unread
+from discreet.log.times import Clocks, Instants, first_bare, read_times, readings, why_unread
 from discreet.log.types import Type, typed
 
 Order = Literal["time", "file"]
@@ -26,6 +26,7 @@ class Shaped(NamedTuple):
     names: dict[str, str]
     left_out: LeftOut
     tie_break: tuple[str, ...] = ()
+    clocks: Clocks = Clocks()
     further: Mapping[str, str] = {}
     """What columns without a role are called here, by their name in the file."""
 
@@ -43,7 +44,7 @@ class Shape:
     timestamp: str | None = None
     lifecycle: str | None = None
     individual: str | None = None
-    timezone: str = "UTC"
+    timezone: str | None = None
     timestamp_format: str | None = None
     order: Order = "time"
     types: Mapping[str, Type] = field(default_factory=dict)
@@ -76,8 +77,9 @@ class Shape:
                 shaped[role] = _as_text(raw.table[chosen[role]], WORDS[role])
         for role in (CASE, ACTIVITY):
             _check_present(shaped[role], WORDS[role], raw)
+        clocks = Clocks()
         if timed:
-            shaped[TIME] = self._times(raw, chosen[TIME])
+            shaped[TIME], clocks = self._times(raw, chosen[TIME])
         renamed = {column: role for role, column in chosen.items()}
         types = {existing(columns, name, "types"): kind for name, kind in self.types.items()}
         names = dict(chosen)
@@ -113,7 +115,7 @@ class Shape:
         for column in ties:
             _check_orders(table[renamed[column]], column, raw)
         order = tuple(renamed[column] for column in ties)
-        return Shaped(table, person, names, left_out, order, further)
+        return Shaped(table, person, names, left_out, order, clocks, further)
 
     def without_rows(self, raw: RawTable) -> Shaped:
         """What the table will look like; raises what is wrong with the name or type of a column."""
@@ -130,7 +132,12 @@ class Shape:
         types = {name: kind for name, kind in self.types.items() if name in columns}
         return replace(self, types=types, case_attributes=())
 
-    def _times(self, raw: RawTable, column: str) -> pl.Series:
+    @property
+    def zone(self) -> str:
+        """The zone of times that carry no offset."""
+        return self.timezone or "UTC"
+
+    def _times(self, raw: RawTable, column: str) -> Instants:
         values = raw.table[column]
         if values.null_count():
             first = int(values.is_null().arg_max() or 0)
@@ -139,12 +146,14 @@ class Shape:
                 "events have none); fill it in, leave such cases out with drop_incomplete=True "
                 f"(--drop-incomplete), or keep the order of the file with {option('order', 'file')}"
             )
-        instants = to_instants(values, self.timezone, self.timestamp_format)
-        if instants.null_count():
-            row = _telling(values, instants.is_null().arg_true().head(1000).to_list())
+        found = read_times(values, self.zone, self.timestamp_format)
+        if found.values.null_count():
+            row = _telling(values, found.values.is_null().arg_true().head(1000).to_list())
             reason = why_unread(str(values[row]), self.timestamp_format)
             raise LogError(f"{raw.place(row)}: {reason}")
-        return instants
+        if self.timezone is None and found.clocks.mixed:
+            found.clocks.check(raw.place(first_bare(values)))
+        return found
 
     def further(self, raw: RawTable, column: str, kind: Type | None) -> pl.Series:
         """A further column: of the type declared for it, else of that in the schema."""
@@ -152,7 +161,7 @@ class Shape:
         if kind is None:
             listed = isinstance(values.dtype, pl.Enum | pl.Categorical)
             return values.cast(pl.String) if listed else values
-        fresh = typed(values, kind, self.timezone, form=self.timestamp_format, decimal=self.decimal)
+        fresh = typed(values, kind, self.zone, form=self.timestamp_format, decimal=self.decimal)
         if fresh.null_count() > values.null_count():
             first = int((fresh.is_null() & values.is_not_null()).arg_max() or 0)
             raise LogError(

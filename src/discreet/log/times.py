@@ -9,7 +9,10 @@ from __future__ import annotations
 import difflib
 import re
 import zoneinfo
+from collections import Counter
+from dataclasses import dataclass, field
 from datetime import date
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -24,12 +27,83 @@ _XES = "%Y-%m-%dT%H:%M:%S%.f%#z"
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999
 _YEAR_1000 = -30_610_224_000_000_000
 
+_OFFSET = re.compile(r"(?:(?:[Zz]|UTC|GMT)|(?P<hours>[+-][0-9]{2})(?::?(?P<minutes>[0-9]{2}))?)$")
+_OFFSET_LENGTH = 6
 _SHAPE = (
     r"^\s*(?<a>[0-9]{1,4})(?<mark>[-/.])(?<b>[0-9]{1,2})(?<again>[-/.])(?<c>[0-9]{1,4})"
     r"(?:(?:[Tt]|\s+)(?<hour>[0-9]{1,2}):(?<minute>[0-9]{2})"
     r"(?::(?<second>[0-9]{2})(?:[.,](?<part>[0-9]+))?)?"
     r"\s*(?<half>[AaPp][Mm])?\s*(?<zone>[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)?)?\s*$"
 )
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """How the times of a log say of which zone they are; for the log's holder only."""
+
+    offsets: Counter[str] = field(default_factory=Counter)
+    """Times by the offset that they carry, where they are texts."""
+    bare: int = 0
+    """Times without an offset, read as local ones."""
+    skipped: int = 0
+    """Local times that never occurred, since clocks were set forward."""
+    repeated: int = 0
+    """Local times that occurred twice, since clocks were set back."""
+
+    def __add__(self, other: Clocks) -> Clocks:
+        return Clocks(
+            self.offsets + other.offsets,
+            self.bare + other.bare,
+            self.skipped + other.skipped,
+            self.repeated + other.repeated,
+        )
+
+    @property
+    def mixed(self) -> bool:
+        """Whether some times carry an offset and others do not."""
+        return bool(self.bare and self.offsets)
+
+    def notes(self, timezone: str) -> list[str]:
+        """What the holder of the log should know of its times, in words."""
+        found = []
+        if self.mixed:
+            found.append(
+                f"{self.bare:,} times carry no offset and were read as {timezone}; "
+                f"{self.offsets.total():,} carry one ({self._listed()})"
+            )
+        if self.skipped:
+            found.append(
+                f"{self.skipped:,} local times never occurred in {timezone} (clocks were set "
+                "forward) and were read with the offset from before the change"
+            )
+        if self.repeated:
+            found.append(
+                f"{self.repeated:,} local times occurred twice in {timezone} (clocks were set "
+                "back) and were read as the earlier of the two"
+            )
+        return found
+
+    def check(self, place: str) -> None:
+        """Refuse times with and without offset side by side, as nobody said where those are of."""
+        if self.mixed:
+            raise LogError(
+                f"{place} has a time without an offset ({self.bare:,} do), while "
+                f"{self.offsets.total():,} carry one ({self._listed()}); say of which zone the "
+                f"times without are with {option('timezone', 'Europe/Amsterdam')} (or UTC), or "
+                "export all of them with their offset"
+            )
+
+    def _listed(self) -> str:
+        common = sorted(self.offsets.items(), key=lambda one: (-one[1], one[0]))[:4]
+        more = ", …" if len(self.offsets) > len(common) else ""
+        return ", ".join(f"{many:,} × {offset}" for offset, many in common) + more
+
+
+class Instants(NamedTuple):
+    """Timestamps as instants in UTC, and how they were written."""
+
+    values: pl.Series
+    clocks: Clocks
 
 
 def check_timezone(name: str) -> None:
@@ -52,19 +126,24 @@ def to_instants(values: pl.Series, timezone: str = "UTC", form: str | None = Non
     the offset from before the change. Finer parts than microseconds are cut off. `form` may also
     be a strftime format, or one of `EPOCHS` for numbers since 1970.
     """
+    return read_times(values, timezone, form).values
+
+
+def read_times(values: pl.Series, timezone: str = "UTC", form: str | None = None) -> Instants:
+    """The same with the count of offsets and of local times that are not unique."""
+    clocks = Clocks()
     if form in EPOCHS:
         instants = _from_epoch(values, EPOCHS[form])
     elif isinstance(values.dtype, pl.Datetime):
         stamps = values.dt.cast_time_unit("us")
-        instants = (
-            _localised(stamps, timezone)
-            if values.dtype.time_zone is None
-            else stamps.dt.convert_time_zone("UTC")
-        )
+        if values.dtype.time_zone is None:
+            instants, clocks = _localised(stamps, timezone)
+        else:
+            instants = stamps.dt.convert_time_zone("UTC")
     elif values.dtype == pl.Date:
-        instants = _localised(values.cast(pl.Datetime("us")), timezone)
+        instants, clocks = _localised(values.cast(pl.Datetime("us")), timezone)
     elif values.dtype in (pl.String, pl.Categorical, pl.Enum):
-        instants = _from_text(values.cast(pl.String), timezone, form)
+        instants, clocks = _from_text(values.cast(pl.String), timezone, form)
     elif values.dtype == pl.Null:
         instants = values.cast(INSTANT)
     else:
@@ -73,7 +152,7 @@ def to_instants(values: pl.Series, timezone: str = "UTC", form: str | None = Non
             f"say so with {option('timestamp_format', 'seconds')}, 'milliseconds' or 'microseconds'"
         )
     ticks = instants.to_physical()
-    return instants.set(~ticks.is_between(_FIRST, _LAST), None)
+    return Instants(instants.set(~ticks.is_between(_FIRST, _LAST), None), clocks)
 
 
 def in_range(first: object, last: object) -> bool:
@@ -125,24 +204,48 @@ def _spelled(year: int, month: int, day: int) -> str:
         return "no date"
 
 
-def _from_text(values: pl.Series, timezone: str, form: str | None) -> pl.Series:
+def first_bare(values: pl.Series) -> int:
+    """The first row of texts that carries no offset."""
+    zone = values.cast(pl.String).str.extract_groups(_SHAPE).struct.field("zone")
+    bare = zone.is_null() & _parse(values.cast(pl.String), _XES, zoned=True).is_null()
+    return int(bare.arg_max() or 0)
+
+
+def _from_text(values: pl.Series, timezone: str, form: str | None) -> Instants:
     if form is not None and form not in DATE_ORDERS:
         return _by_format(values, timezone, form)
     instants = _parse(values, _XES, zoned=True)
     unread = instants.is_null() | (instants.to_physical() < _YEAR_1000)
     if instants.null_count() == values.null_count() and not unread.any():
-        return instants
-    distinct = values.filter(unread).unique()
-    meaning = pl.DataFrame({"text": distinct, "instant": _by_shape(distinct, timezone, form)})
-    by_shape = (
+        return Instants(instants, Clocks(_offsets(values.str.tail(_OFFSET_LENGTH))))
+    clocks = Clocks(_offsets(values.filter(~unread).str.tail(_OFFSET_LENGTH)))
+    counts = values.filter(unread).value_counts(name="many")
+    distinct, many = counts.to_series(), counts["many"]
+    by_shape, unusual = _by_shape(distinct, many, timezone, form)
+    meaning = pl.DataFrame({"text": distinct, "instant": by_shape})
+    read = (
         values.to_frame("text")
         .join(meaning, on="text", how="left", maintain_order="left")
         .get_column("instant")
     )
-    return by_shape.zip_with(unread, instants)
+    return Instants(read.zip_with(unread, instants), clocks + unusual)
 
 
-def _by_format(values: pl.Series, timezone: str, form: str) -> pl.Series:
+def _offsets(texts: pl.Series, many: pl.Series | None = None) -> Counter[str]:
+    """How often each offset occurs at the end of the texts; those without one do not count."""
+    if many is None:
+        counts = texts.value_counts(name="many")
+        texts, many = counts.to_series(), counts["many"]
+    found: Counter[str] = Counter()
+    for text, number in zip(texts.to_list(), many.to_list(), strict=True):
+        match = _OFFSET.search(text or "")
+        if match is not None:
+            hours, minutes = match["hours"], match["minutes"] or "00"
+            found[f"{hours}:{minutes}" if hours else "Z"] += number
+    return found
+
+
+def _by_format(values: pl.Series, timezone: str, form: str) -> Instants:
     form = form.replace(".%f", "%.f")
     zoned = re.search(r"%(:*#?z|\+)", form) is not None
     try:
@@ -152,11 +255,14 @@ def _by_format(values: pl.Series, timezone: str, form: str) -> pl.Series:
             f"timestamp_format={form!r} is not a usable format ({error}); "
             "an example: '%d.%m.%Y %H:%M:%S'"
         ) from None
-    return stamps if zoned else _localised(stamps, timezone)
+    return Instants(stamps, Clocks()) if zoned else _localised(stamps, timezone)
 
 
-def _by_shape(values: pl.Series, timezone: str, form: str | None) -> pl.Series:
-    """Read dates by their shape: year first, or year last with the day or the month first."""
+def _by_shape(values: pl.Series, many: pl.Series, timezone: str, form: str | None) -> Instants:
+    """Read dates by their shape: year first, or year last with the day or the month first.
+
+    The values are distinct, and `many` says how often each occurs.
+    """
     parts = values.str.extract_groups(_SHAPE).struct.unnest()
     one_mark = pl.col("mark") == pl.col("again")
     year_first = one_mark & (pl.col("a").str.len_bytes() == 4)
@@ -184,9 +290,12 @@ def _by_shape(values: pl.Series, timezone: str, form: str | None) -> pl.Series:
     )
     zone = pl.col("zone").str.replace("(?i)^(Z|UTC|GMT)$", "+00:00")
     stamps = parts.select(stamp.alias("local"), pl.concat_str(stamp, zone).alias("zoned"))
-    local = _localised(_parse(stamps["local"], _XES[:-3], zoned=False), timezone)
+    bare = parts["zone"].is_null()
+    times = _parse(stamps["local"], _XES[:-3], zoned=False)
+    local, clocks = _localised(times.set(~bare, None), timezone, many)
     zoned = _parse(stamps["zoned"], _XES, zoned=True)
-    return pl.select(pl.when(parts["zone"].is_null()).then(local).otherwise(zoned)).to_series()
+    offsets = _offsets(parts["zone"].set(zoned.is_null(), None), many)
+    return Instants(local.zip_with(bare, zoned), clocks + Clocks(offsets))
 
 
 def _parse(values: pl.Series, form: str, *, zoned: bool) -> pl.Series:
@@ -195,15 +304,21 @@ def _parse(values: pl.Series, form: str, *, zoned: bool) -> pl.Series:
     )
 
 
-def _localised(local: pl.Series, timezone: str) -> pl.Series:
+def _localised(local: pl.Series, timezone: str, many: pl.Series | None = None) -> Instants:
     """Instants of local times; see `to_instants` for hours that occur twice or never."""
     known = _placed(local, timezone)
-    if known.null_count() > local.null_count():
+    skipped = known.is_null() & local.is_not_null()
+    again = known != _placed(local, timezone, "latest") if timezone != "UTC" else skipped
+    if skipped.any():
         before = _placed(local.dt.offset_by("-1d"), timezone)
         known = known.fill_null(before.dt.offset_by("24h"))
-    return known
+    marks = (local.is_not_null(), skipped, again.fill_null(value=False))
+    bare, never, twice = (int((m if many is None else many.filter(m)).sum() or 0) for m in marks)
+    return Instants(known, Clocks(bare=bare, skipped=never, repeated=twice))
 
 
-def _placed(local: pl.Series, timezone: str) -> pl.Series:
-    zoned = local.dt.replace_time_zone(timezone, ambiguous="earliest", non_existent="null")
+def _placed(
+    local: pl.Series, timezone: str, ambiguous: Literal["earliest", "latest"] = "earliest"
+) -> pl.Series:
+    zoned = local.dt.replace_time_zone(timezone, ambiguous=ambiguous, non_existent="null")
     return zoned.dt.convert_time_zone("UTC")

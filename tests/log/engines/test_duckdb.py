@@ -57,6 +57,7 @@ def both(
     assert counted.individual == memory.individual
     assert counted.period() == memory.period()
     assert counted.left_out == memory.left_out
+    assert counted.clocks.offsets == memory.clocks.offsets
     by_name = memory.take_cases(sorted(range(memory.cases), key=memory.case_ids.__getitem__))
     assert counted.case_ids == by_name.case_ids
     assert counted.codes.tolist() == by_name.codes.tolist()
@@ -150,6 +151,21 @@ def test_csv_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr("discreet.log.engines.sources.PIECE", size)
         counted = read_log(path, engine="duckdb")
         assert counted.variants == read_log(path).variants
+
+
+def test_bare_times_beside_others_are_refused_in_every_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.log.engines.sources.PIECE", 200)
+    path = tmp_path / "log.csv"
+    rows = [f"{i},a,2020-01-01T00:00:00Z" for i in range(100)]
+    path.write_text("\n".join(["case,what,at", *rows, "x,b,2020-10-25 02:30"]) + "\n")
+    said = refused(path)
+    assert "(1 do)" in said
+    assert "--timezone" in said
+    memory, counted = both(path, timezone="Europe/Amsterdam")
+    assert counted.clocks == memory.clocks
+    assert (counted.clocks.bare, counted.clocks.repeated) == (1, 1)
 
 
 def test_bad_csv_names_its_line_in_every_piece(

@@ -16,6 +16,7 @@ from discreet.log.engines.quoting import literal, quoted
 from discreet.log.engines.scratch import Scratch
 from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
+from discreet.log.times import Clocks
 
 if TYPE_CHECKING:
     import duckdb
@@ -118,7 +119,7 @@ class DuckDBEngine(SqlEngine):
             joined = _as_text(self.plan.lifecycle, kinds)
             parts["label"] = joined and f"{parts['label']} || '+' || coalesce({joined}, '')"
         if self.plan.time is not None:
-            utc = shape.timezone == "UTC" and shape.timestamp_format is None
+            utc = shape.zone == "UTC" and shape.timestamp_format is None
             parts["ts"] = _as_instant(self.plan.time, kinds, utc=utc)
         if shape.individual is not None:
             parts["person"] = _as_text(shape.individual, kinds)
@@ -135,10 +136,15 @@ class DuckDBEngine(SqlEngine):
     def _stage(self) -> None:
         """Copy the events that are needed, batch by batch, read by the rules of memory."""
         self._connection.execute(f"CREATE TABLE events ({self._columns()})")
-        for frame in self.plan.frames():
+        for frame in self.plan.frames(self._note):
             self._connection.register("batch", frame.to_arrow())
             self._connection.execute("INSERT INTO events BY NAME SELECT * FROM batch")
             self._connection.unregister("batch")
+
+    def _note(self, clocks: Clocks) -> None:
+        self.clocks += clocks
+        if self.plan.shape.timezone is None:
+            self.clocks.check("an event")
 
     def _columns(self) -> str:
         """The columns of the staged events with their types."""

@@ -64,6 +64,7 @@ class EngineLog(EventLog):
             "attributes": {},
             "names": shaped.names,
             "left_out": facts.left_out,
+            "clocks": facts.clocks,
             "classifier": classifier,
             "_shaped": shaped,
             "_prepared": {},
@@ -132,6 +133,7 @@ class EngineLog(EventLog):
             individual=self.individual,
             names=self.names,
             left_out=self.left_out,
+            clocks=self.clocks,
             classifier=self.classifier,
         )
 

@@ -65,7 +65,7 @@ class MemoryEngine:
     def facts(self) -> Facts:
         """How much there is."""
         log = self.log
-        return Facts(log.cases, log.events, log.activities, log.period(), log.left_out)
+        return Facts(log.cases, log.events, log.activities, log.period(), log.left_out, log.clocks)
 
     def variants(self) -> Variants:
         """The variants and how many cases follow each."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -12,6 +12,7 @@ from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, labels_of
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Shape, Shaped
+from discreet.log.times import Clocks
 
 
 @dataclass(frozen=True)
@@ -109,10 +110,11 @@ class Plan:
             placed=self.source.ordered,
         )
 
-    def frames(self) -> Iterator[pl.DataFrame]:
+    def frames(self, note: Callable[[Clocks], None]) -> Iterator[pl.DataFrame]:
         """The events, batch by batch: each value is read by itself, so batches change nothing.
 
         Where cases that lack a value are to be left out, the values that are missing stay so.
+        `note` is told how the times of each batch were written.
         """
         shape = replace(
             self.shape.narrowed(self.columns),
@@ -134,7 +136,9 @@ class Plan:
                 raw = raw.only(batch.select(whole).to_series())
             if raw.table.height:
                 self._check_fine(raw)
-                frame = self._frame(shape.of(raw), numbered["row"].cast(pl.Int64) + before)
+                shaped = shape.of(raw)
+                note(shaped.clocks)
+                frame = self._frame(shaped, numbered["row"].cast(pl.Int64) + before)
                 extra = [raw.table[c].alias(f"more_{i}") for i, c in enumerate(self.further)]
                 yield frame.with_columns(extra)
             before += batch.height

@@ -11,6 +11,7 @@ from discreet.arrays import Integers
 from discreet.log.cases import Sums
 from discreet.log.events import LeftOut
 from discreet.log.follows import Follows
+from discreet.log.times import Clocks
 from discreet.log.variants import Variants
 
 
@@ -23,6 +24,7 @@ class Facts(NamedTuple):
     period: tuple[int, int] | None
     """The first and the last time, in microseconds since 1970."""
     left_out: LeftOut = LeftOut()
+    clocks: Clocks = Clocks()
 
 
 class Courses(NamedTuple):

@@ -349,8 +349,8 @@ def _as_instant(column: str, kinds: dict[str, str], shape: Shape) -> str:
         return f"CAST({name} AS BIGINT) * {EPOCHS[form]}"
     if form is None and kind == "timestamp":
         return f"unix_micros({name})"
-    if form is None and shape.timezone == "UTC" and kind == "timestamp_ntz":
+    if form is None and shape.zone == "UTC" and kind == "timestamp_ntz":
         return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {name})"
-    if form is None and shape.timezone == "UTC" and kind == "date":
+    if form is None and shape.zone == "UTC" and kind == "date":
         return f"unix_date({name}) * {_DAY}L"
-    raise _unclear(column, f"{kind} as times of {shape.timezone}")
+    raise _unclear(column, f"{kind} as times of {shape.zone}")

@@ -25,7 +25,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
 from discreet.log.raw import by_row
-from discreet.log.times import in_range
+from discreet.log.times import Clocks, in_range
 from discreet.log.variants import Variants
 
 FILE_BITS = 40
@@ -111,6 +111,9 @@ class SqlEngine(ABC):
     heights: tuple[int, ...] = ()
     """How many rows each file has, where positions number the rows of files."""
 
+    clocks = Clocks()
+    """How the times were written, where they were read as texts."""
+
     events_table = "events"
     checked_table = "events"
     """The events for what needs no position, where a position costs something."""
@@ -138,7 +141,7 @@ class SqlEngine(ABC):
         if self.layout.timed:
             period = int(per_label["first"].min()), int(per_label["last"].max())  # type: ignore[arg-type]
         events = int(per_label["events"].sum())
-        self._facts = Facts(cases, events, tuple(labels), period, left_out)
+        self._facts = Facts(cases, events, tuple(labels), period, left_out, self.clocks)
 
     def _sequence(self, per_label: pl.DataFrame) -> str:
         """An aggregate: the codes of a case's events in their order.
@@ -438,4 +441,6 @@ class SqlEngine(ABC):
         self._count_variants()
         events = sum(length * many for length, many in self.lengths().items())
         whole = self.facts()
-        self._facts = Facts(kept, events, whole.activities, whole.period, whole.left_out)
+        self._facts = Facts(
+            kept, events, whole.activities, whole.period, whole.left_out, whole.clocks
+        )
