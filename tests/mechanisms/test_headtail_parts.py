@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -27,7 +28,7 @@ from discreet.mechanisms.headtail import (
 from discreet.mechanisms.headtail.language import Language
 from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.loglinear import weights_of
-from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
+from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD, reserved
 from discreet.mechanisms.headtail.tables import MOST_LABELS, Tables, found_activities, thinned
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.models.inductive import inductive_miner
@@ -377,3 +378,14 @@ def test_longer_cases_are_told_by_more_public_activities(
     used = [many for many in range(61) if size in ((many + 1) ** 2, weights_of(many))]
     assert len(used) == 1
     assert fewest <= used[0] <= most
+
+
+@pytest.mark.parametrize("clear_model", [False, True])
+def test_the_note_says_which_variants_are_rather_hidden(clear_model: bool) -> None:
+    chosen = HeadTail(epsilon=1, delta=1e-6, clear_model=clear_model)
+    note = chosen._notes()[0]
+    least = int(re.search("fewer than ([0-9]+) cases", note)[1])  # type: ignore[index]
+    ways = [reserved(chosen._selecting(way)) for way in (FEW_HIDDEN, MANY_HIDDEN)]
+    assert all(way.probability(least - 1) < 0.5 for way in ways)
+    assert any(way.probability(least) >= 0.5 for way in ways)
+    assert not any("fewer than" in one for one in HeadTail(epsilon=1, alphabet=("a", "b"))._notes())

@@ -32,7 +32,13 @@ from discreet.mechanisms.blocks.alphabet import (
 )
 from discreet.mechanisms.headtail.prediction import way
 from discreet.mechanisms.headtail.sampled import read_cases
-from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD, reserved, spending
+from discreet.mechanisms.headtail.spending import (
+    FEW_HIDDEN,
+    MANY_HIDDEN,
+    NO_HEAD,
+    reserved,
+    spending,
+)
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.mechanisms.parameters import ParameterError, between, parameter
@@ -188,7 +194,11 @@ class HeadTail(Mechanism[Variants]):
         )
 
     def _notes(self) -> tuple[str, ...]:
-        return ("some sequences are invented: they stand for cases that were too rare to show",)
+        invented = "some sequences are invented: they stand for cases that were too rare to show"
+        if self.delta == 0:
+            return (invented,)
+        least = min(reserved(self._selecting(way)).middle for way in (FEW_HIDDEN, MANY_HIDDEN))
+        return (f"a variant of fewer than {least} cases is rather hidden than shown", invented)
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log; see the base class."""
