@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -33,7 +32,7 @@ def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
         },
         "first": None if period is None else _moment(period[0]),
         "last": None if period is None else _moment(period[1]),
-        "times": asdict(log.clocks),
+        "times": log.clocks.to_dict(),
         "columns": _columns(log),
         "individuals": None if people is None else len(people),
         "most_cases_per_individual": None if people is None else int(people.max()),

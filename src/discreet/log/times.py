@@ -12,7 +12,7 @@ import zoneinfo
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -62,6 +62,15 @@ class Clocks:
     def mixed(self) -> bool:
         """Whether some times carry an offset and others do not."""
         return bool(self.bare and self.offsets)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "offsets": dict(self.offsets),
+            "bare": self.bare,
+            "skipped": self.skipped,
+            "repeated": self.repeated,
+        }
 
     def notes(self, timezone: str) -> list[str]:
         """What the holder of the log should know of its times, in words."""
