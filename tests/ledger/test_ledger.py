@@ -10,7 +10,10 @@ import pytest
 from sqlalchemy import text
 
 import discreet
-from discreet.ledger.chain import Entry, Head, problems
+from discreet.ledger import storage
+from discreet.ledger.account import Account
+from discreet.ledger.chain import Entry, Head, digest, problems
+from discreet.ledger.entering import append
 from discreet.ledger.errors import LedgerError, RefusedError
 from discreet.ledger.exporting import as_csv, as_document
 from discreet.ledger.ledger import Ledger
@@ -274,5 +277,89 @@ def test_nothing_is_booked_on_an_edited_or_shortened_ledger(filled: Ledger) -> N
     with filled.storage.engine.connect() as connection:
         connection.execute(text("DELETE FROM discreet_entries WHERE number = 7"))
         connection.commit()
-    with pytest.raises(LedgerError, match="removed or changed"):
+    with pytest.raises(LedgerError, match="some were removed, added or changed"):
         book(filled, 0.1, "t")
+
+
+def rewritten(ledger: Ledger, number: int) -> None:
+    """Change what an entry says and its hash with it, as one who can write to the database may."""
+    with ledger.storage.reading() as connection:
+        entry = storage.entry(connection, number)
+    assert entry is not None
+    content = entry.content() | {"purpose": "another"}
+    body = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    tamper(ledger)
+    with ledger.storage.engine.begin() as connection:
+        change = text("UPDATE discreet_entries SET body = :body, hash = :hash WHERE number = :n")
+        connection.execute(change, {"body": body, "hash": digest(body), "n": number})
+
+
+@pytest.mark.parametrize("number", [5, 6])
+def test_booking_checks_the_links_of_the_entries_that_it_reads(
+    filled: Ledger, number: int
+) -> None:
+    """Entry 6 says how the account of s stands, and 5 is the one before it."""
+    rewritten(filled, number)
+    assert filled.verify()[1] == [f"entry {number + 1} does not follow the entry before it"]
+    before = filled.head()
+    with pytest.raises(LedgerError, match="entry 6 of the ledger is not linked"):
+        book(filled, 0.1)
+    assert filled.head() == before
+
+
+def test_booking_checks_the_link_of_the_last_entry_whatever_the_source(filled: Ledger) -> None:
+    rewritten(filled, 6)
+    with pytest.raises(LedgerError, match="entry 7 of the ledger is not linked"):
+        filled.set_budget("fresh", Budget(1))
+
+
+def test_booking_counts_the_entries(filled: Ledger) -> None:
+    tamper(filled, "DELETE FROM discreet_entries WHERE number = 3")
+    with pytest.raises(LedgerError, match="some were removed"):
+        book(filled, 0.1)
+
+
+SPELLINGS = ("Klinik  Nu\u0308rnberg", " Klinik N\u00fcrnberg", "Klinik N\u00fcrnberg ")
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_a_source_has_one_budget_however_its_name_is_spelled(ledger: Ledger, spelled: str) -> None:
+    ledger.set_budget("Klinik N\u00fcrnberg", Budget(1), filter="basic")
+    ledger.set_budget(spelled, Budget(0.5), filter="basic")
+    assert set(ledger.accounts()) == {"Klinik N\u00fcrnberg"}
+    assert book(ledger, 0.25, spelled).source == "Klinik N\u00fcrnberg"
+    with pytest.raises(RefusedError, match="does not fit"):
+        ledger.check(spelled, promise(0.5))
+    assert ledger.account(spelled).releases == 1
+    assert ledger.name_of(spelled) == ledger.history(spelled)[-1]["source"]
+
+
+def spelled_by_an_earlier_version(ledger: Ledger, name: str, cap: float) -> None:
+    """A budget under a name as it was typed, which versions before did not put right."""
+    account = Account.opened(Budget(cap), "basic", "add-remove", "case")
+    content = {"account": account.to_dict(), "purpose": "", "user": "ada"}
+    with ledger.storage.writing() as (connection, head):
+        append(connection, head, name, "budget", content)
+
+
+def test_an_earlier_spelling_stays_the_budget_of_its_source(ledger: Ledger) -> None:
+    spelled_by_an_earlier_version(ledger, "hospital ", 1)
+    assert set(ledger.accounts()) == {"hospital "}
+    assert book(ledger, 0.75, "hospital").source == "hospital "
+    with pytest.raises(RefusedError, match="does not fit"):
+        book(ledger, 0.5, "hospital ")
+    ledger.set_budget("hospital", Budget(0.8), filter="basic")
+    assert ledger.account("hospital").spent.epsilon == 0.75
+    assert set(ledger.accounts()) == {"hospital "}
+    assert ledger.verify()[1] == []
+
+
+def test_of_two_earlier_spellings_only_the_proper_one_is_booked_on(ledger: Ledger) -> None:
+    for name in ("hospital ", "hospital"):
+        spelled_by_an_earlier_version(ledger, name, 1)
+    assert {book(ledger, 0.25, name).source for name in ("hospital ", "hospital")} == {"hospital"}
+    assert {name: one.releases for name, one in ledger.accounts().items()} == {
+        "hospital ": 0,
+        "hospital": 2,
+    }
+    assert ledger.verify()[1] == []

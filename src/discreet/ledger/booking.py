@@ -161,7 +161,7 @@ class LedgerBooking(Booking):
 
     def __init__(self, ledger: Ledger, source: str, purpose: str, tell: Tell) -> None:
         super().__init__("booked", tell)
-        self.ledger, self.source, self.purpose = ledger, source, purpose
+        self.ledger, self.source, self.purpose = ledger, ledger.name_of(source), purpose
         self.paid: Paid | None = None
 
     def check(self, mechanism: Mechanism, *, seeded: bool = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import unicodedata
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,41 +11,61 @@ from sqlalchemy import Connection
 
 from discreet.ledger import storage
 from discreet.ledger.account import Account
-from discreet.ledger.chain import Entry, Head, Kind
+from discreet.ledger.chain import START, Entry, Head, Kind
 from discreet.ledger.errors import LedgerError
 
 CLOCK_TOLERANCE = timedelta(seconds=60)
 """How far two computers' clocks may differ."""
 
 
-def account_of(connection: Connection, source: str) -> Account | None:
+def spelling(text: str) -> str:
+    """The one spelling of a name: Unicode's NFC, single spaces, none at the ends."""
+    return " ".join(filter(None, unicodedata.normalize("NFC", text).split(" ")))
+
+
+def stored_name(connection: Connection, text: str) -> str:
+    """The name under which a source stands in the ledger, or would, however it is spelled.
+
+    Earlier versions took names as they were typed. One that is stored in another spelling still is
+    that source, unless the proper spelling is stored too: then only that one can be booked on.
+    """
+    name = spelling(text)
+    if not name or len(name) > 200 or not name.isprintable():
+        raise LedgerError(
+            f"a source is named by 1 to 200 printable characters, as in hospital-a, not {text!r}"
+        )
+    if storage.last_account(connection, name) is not None:
+        return name
+    return next((one for one in storage.sources(connection) if spelling(one) == name), name)
+
+
+def account_of(connection: Connection, stored: str) -> Account | None:
     """How a source's account stands, if it has one."""
-    entry = storage.last_account(connection, source)
-    return Account.from_dict(entry.content()["account"]) if entry else None
+    entry = storage.last_account(connection, stored)
+    if entry is None:
+        return None
+    check_links(connection, entry)
+    return Account.from_dict(entry.content()["account"])
 
 
-def known_account(connection: Connection, source: str) -> Account:
-    """How a source's account stands; it must have one."""
-    account = account_of(connection, source)
+def known_account(connection: Connection, source: str) -> tuple[str, Account]:
+    """The stored name of a source, which must have an account, and how that stands."""
+    name = stored_name(connection, source)
+    account = account_of(connection, name)
     if account is None:
         known = ", ".join(storage.sources(connection)) or "none yet"
         raise LedgerError(
-            f"no budget was set for the source {source!r} (known: {known}); check the name, or "
-            f"set one: discreet budget set {source} --epsilon 3 --delta 1e-5"
+            f"no budget was set for the source {name!r} (known: {known}); check the name, or "
+            f"set one: discreet budget set {name} --epsilon 3 --delta 1e-5"
         )
-    return account
+    return name, account
 
 
 def append(
     connection: Connection, head: Head, source: str, kind: Kind, content: dict[str, Any]
 ) -> Entry:
     """Append an entry with the present time, which never runs backwards."""
-    previous = storage.last(connection)
-    if (previous.head if previous else Head()) != head:
-        raise LedgerError(
-            "the ledger's last entry is not the one it ended with: entries were removed or "
-            "changed. Run `discreet budget verify`, then restore it from a backup."
-        )
+    previous = _end_of_chain(connection, head)
     time = _now()
     if previous is not None and kind != "clock":
         latest = datetime.fromisoformat(previous.content()["time"])
@@ -59,6 +80,32 @@ def append(
     entry = Entry.after(head, source, kind, {**content, "time": stamp})
     storage.append(connection, entry)
     return entry
+
+
+def _end_of_chain(connection: Connection, head: Head) -> Entry | None:
+    """The last entry, if none is missing and it is the one noted apart and follows its previous."""
+    last = storage.last(connection)
+    if (last.head if last else Head()) != head or storage.count(connection) != head.count:
+        raise LedgerError(
+            "the ledger's entries do not end with the one that it noted: some were removed, added "
+            "or changed. Run `discreet budget verify`, then restore it from a backup."
+        )
+    if last is not None:
+        check_links(connection, last)
+    return last
+
+
+def check_links(connection: Connection, entry: Entry) -> None:
+    """Refuse an entry that is not linked with both its neighbours in the chain."""
+    before = storage.entry(connection, entry.number - 1)
+    after = storage.entry(connection, entry.number + 1)
+    follows = entry.content()["previous"] == (before.hash if before else START)
+    if not follows or (after is not None and after.content()["previous"] != entry.hash):
+        raise LedgerError(
+            f"entry {entry.number} of the ledger is not linked with those before and after it: one "
+            "of them was rewritten; nothing is released on it. Run `discreet budget verify`, then "
+            "restore the ledger from a backup."
+        )
 
 
 def _now() -> datetime:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 from discreet.ledger import storage
 from discreet.ledger.account import Account
 from discreet.ledger.chain import Entry, Head, problems
-from discreet.ledger.entering import account_of, append, known_account, user_name
+from discreet.ledger.entering import (
+    account_of,
+    append,
+    known_account,
+    stored_name,
+    user_name,
+)
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.key import key_check, make_key, read_key
 from discreet.ledger.location import Location, locate
@@ -77,9 +83,9 @@ class Ledger:
         purpose: str = "",
     ) -> Account:
         """Set or change what a source may spend in all; past spending stays counted."""
-        _check_name(source)
         fresh = Account.opened(cap, filter, neighbours, unit)
         with self.storage.writing() as (connection, head):
+            source = stored_name(connection, source)
             before = account_of(connection, source)
             account = before.with_cap(fresh, raised=raised) if before else fresh
             content = {"account": account.to_dict(), "purpose": purpose, "user": user or self.user}
@@ -89,12 +95,18 @@ class Ledger:
     def account(self, source: str) -> Account:
         """How a source's account stands."""
         with self.storage.reading() as connection:
-            return known_account(connection, source)
+            return known_account(connection, source)[1]
+
+    def name_of(self, source: str) -> str:
+        """The one name of a source, however it is spelled; it must have a budget."""
+        with self.storage.reading() as connection:
+            return known_account(connection, source)[0]
 
     def accounts(self) -> dict[str, Account]:
         """The accounts of all sources."""
         with self.storage.reading() as connection:
-            return {name: known_account(connection, name) for name in storage.sources(connection)}
+            found = ((name, account_of(connection, name)) for name in storage.sources(connection))
+            return {name: account for name, account in found if account is not None}
 
     def check(self, source: str, promise: Guarantee) -> None:
         """Refuse now what `book` would refuse; reads only public parameters, spends nothing."""
@@ -124,7 +136,7 @@ class Ledger:
                 "for a log, mechanism.promise(log)"
             )
         with self.storage.writing() as (connection, head):
-            account = known_account(connection, source)
+            source, account = known_account(connection, source)
             cost = account.cost(promise)
             named = account.naming(promise.case_column, promise.individual_column)
             run = fresh_token()
@@ -222,6 +234,7 @@ class Ledger:
         key = read_key(self.location.key)
         mark = fingerprint(log, key) if key else ""
         with self.storage.reading() as connection:
+            source = stored_name(connection, source)
             expected = storage.key_of(connection)
             names = storage.names_of(connection, mark)
         if expected is None:
@@ -283,7 +296,7 @@ class Ledger:
         """What was entered, oldest first, each release with the hash of its certificate."""
         with self.storage.reading() as connection:
             if source is not None:
-                known_account(connection, source)
+                source = known_account(connection, source)[0]
             entries = storage.walk(connection, source)
             rows = [entry.content() | {"hash": entry.hash} for entry in entries]
         written = {row["release"]: row["certificate"] for row in rows if row["kind"] == "written"}
@@ -313,10 +326,3 @@ class Ledger:
         with self.storage.reading() as connection:
             head = storage.head(connection)
             return head, problems(storage.walk(connection), head, known)
-
-
-def _check_name(source: str) -> None:
-    if not source.strip() or len(source) > 200 or not source.isprintable():
-        raise LedgerError(
-            f"a source is named by 1 to 200 printable characters, as in hospital-a, not {source!r}"
-        )

@@ -18,6 +18,7 @@ from sqlalchemy import (
     bindparam,
     create_engine,
     event,
+    func,
     insert,
     inspect,
     select,
@@ -217,6 +218,7 @@ _MOVE_HEAD = update(heads).values(number=bindparam("last"), hash=bindparam("fres
 _APPEND = insert(entries)
 _ALL = select(entries).order_by(entries.c.number)
 _LAST = select(entries).order_by(entries.c.number.desc()).limit(1)
+_COUNT = select(func.count()).select_from(entries)
 _LAST_ACCOUNT = _LAST.where(
     entries.c.source == bindparam("named"), entries.c.kind.in_(("budget", "release"))
 )
@@ -246,6 +248,12 @@ def last(connection: Connection) -> Entry | None:
     """The last entry of all."""
     row = connection.execute(_LAST).one_or_none()
     return Entry(*row) if row is not None else None
+
+
+def count(connection: Connection) -> int:
+    """How many entries there are."""
+    found: int = connection.execute(_COUNT).scalar_one()
+    return found
 
 
 def last_account(connection: Connection, source: str) -> Entry | None:

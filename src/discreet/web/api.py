@@ -251,12 +251,12 @@ def cancel(house: Inside, person: Anybody, identity: str) -> dict[str, Any]:
 def release(house: Inside, person: Steward, asked: Asked) -> dict[str, Any]:
     """Spend and release; the job's identifier is that of the release."""
     choice = choosing.chosen(asked.choice.model_dump())
-    house.budgets.after(asked.source, choosing.build(choice))
+    now, _ = house.budgets.after(asked.source, choosing.build(choice))
     identity = house.release(
         house.logs.get(asked.log),
         choice,
         user=person.name,
-        source=asked.source,
+        source=now.source,
         purpose=asked.purpose,
         once=f"{person.id} {asked.once}",
     )
@@ -345,9 +345,9 @@ def offers(house: Inside, person: Anybody) -> list[dict[str, Any]]:
 @router.put("/offers")
 def offer(house: Inside, person: Steward, offered: Offered) -> list[dict[str, Any]]:
     """Let analysts ask for what was chosen for a log."""
-    house.budgets.of(offered.source)
+    source = house.budgets.of(offered.source).source
     found = _chosen(house.logs.get(offered.log))
-    house.asking.offer(person.name, offered.source, found, offered.about, offered.at_once)
+    house.asking.offer(person.name, source, found, offered.about, offered.at_once)
     return offers(house, person)
 
 

@@ -92,7 +92,8 @@ class Budgets:
     def of(self, source: str) -> Standing:
         """One source."""
         if self.rhythm is None:
-            return Standing(source, self._ledger().account(source))
+            ledger = self._ledger()
+            return Standing(ledger.name_of(source), ledger.account(source))
         told = [one for one in self.all() if one.source == source]
         if not told:
             raise MissingError(translate("This is not offered any more."))
@@ -102,7 +103,7 @@ class Budgets:
         """The account now and after such a release; raises what booking would raise."""
         now = self.of(source)
         cost = now.account.cost(mechanism.guarantee())
-        return now, Standing(source, now.account.charged(cost))
+        return now, Standing(now.source, now.account.charged(cost))
 
     def set(self, user: str, source: str, form: dict[str, str]) -> None:
         """Set what a source may spend in all."""

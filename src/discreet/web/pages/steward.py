@@ -315,6 +315,7 @@ def open_budget(
         house.budgets.set(person.name, source, {key: text(form, key) for key in form})
     except DiscreetError as error:
         return _confirming(request, house, house.logs.get(identity), "", str(error))
+    source = house.budgets.of(source).source
     house.database.note(person.name, "set a budget", source)
     return to(f"/logs/{identity}/confirm?source={_quoted(source)}")
 
@@ -329,12 +330,12 @@ def release(
     if not once:
         raise WebError(translate("This form is too old: go back, reload the page and try again."))
     try:
-        house.budgets.after(source, choosing.build(log.choice))
+        now, _ = house.budgets.after(source, choosing.build(log.choice))
         job = house.release(
             log,
             log.choice,
             user=person.name,
-            source=source,
+            source=now.source,
             purpose=text(form, "purpose"),
             once=f"{person.id} {once}",
         )
@@ -347,8 +348,7 @@ def release(
 def offer(request: Request, house: Inside, person: Steward, form: Form, identity: str) -> Response:
     """Let analysts ask for it."""
     log = house.logs.get(identity)
-    source = text(form, "source", 200)
-    house.budgets.of(source)
+    source = house.budgets.of(text(form, "source", 200)).source
     try:
         at_once = float(text(form, "at_once").replace(",", ".") or 0)
     except ValueError:
@@ -432,6 +432,7 @@ def set_budget(house: Inside, person: Steward, form: Form) -> Response:
     """Set what a source may spend in all."""
     source = text(form, "source", 200)
     house.budgets.set(person.name, source, {key: text(form, key) for key in form})
+    source = house.budgets.of(source).source
     house.database.note(person.name, "set a budget", source)
     return to(f"/budgets?source={_quoted(source)}")
 
