@@ -295,9 +295,7 @@ def rewritten(ledger: Ledger, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [5, 6])
-def test_booking_checks_the_links_of_the_entries_that_it_reads(
-    filled: Ledger, number: int
-) -> None:
+def test_booking_checks_the_links_of_the_entries_that_it_reads(filled: Ledger, number: int) -> None:
     """Entry 6 says how the account of s stands, and 5 is the one before it."""
     rewritten(filled, number)
     assert filled.verify()[1] == [f"entry {number + 1} does not follow the entry before it"]

@@ -11,7 +11,14 @@ from scipy import stats
 
 from discreet.privacy import partition
 from discreet.privacy.noise import exp_lower
-from discreet.privacy.partition import OptimalSelection, TruncatedSelection, select
+from discreet.privacy.partition import (
+    OptimalSelection,
+    SelectionError,
+    TruncatedSelection,
+    optimal_table,
+    select,
+    table_length,
+)
 from discreet.privacy.randomness import Randomness
 
 BUDGETS = [(0.05, 1e-4), (0.5, 1e-3), (1.0, 0.01), (1.0, 1e-6), (2.0, 1e-9), (8.0, 0.2), (3.0, 0.7)]
@@ -165,3 +172,27 @@ def test_budgets_out_of_range_are_refused(epsilon: float, delta: float) -> None:
     for kind in (OptimalSelection, TruncatedSelection):
         with pytest.raises(ValueError, match="epsilon"):
             kind(epsilon, delta)
+
+
+EPSILONS = (1e-3, 0.05, 1.0, 20.0, 100.0, 690.0)
+DELTAS = (1e-300, 1e-90, 1e-6, 0.3)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_the_length_of_a_table_is_known_before_it_is_made(epsilon: float, delta: float) -> None:
+    """Also at ε of 60 and more, where a rounded step once counted so much that none was found."""
+    if table_length(epsilon, delta) > 30_000:
+        return
+    made = len(optimal_table(epsilon, delta)[0])
+    assert made <= table_length(epsilon, delta) <= 4 * made + 4
+    assert TruncatedSelection(epsilon, delta).threshold <= table_length(epsilon, delta) / 2 + 4
+
+
+@pytest.mark.parametrize("kind", [OptimalSelection, TruncatedSelection])
+@pytest.mark.parametrize(("epsilon", "delta"), [(2e-6, 2e-9), (2e-5, 2e-91), (1e-6, 1e-300)])
+def test_a_table_that_would_be_too_long_is_refused_unmade(
+    kind: type[OptimalSelection] | type[TruncatedSelection], epsilon: float, delta: float
+) -> None:
+    with pytest.raises(SelectionError, match="noise of that size is not computed"):
+        kind(epsilon, delta)

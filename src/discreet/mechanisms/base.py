@@ -88,10 +88,15 @@ class Mechanism(ABC, Generic[A_co]):
             self.guarantee()
         except ParameterError:
             raise
-        except ValueError as error:
-            raise ParameterError(
-                f"{self.name}: {error}; give a larger epsilon, or larger shares of it"
-            ) from error
+        except (ValueError, ArithmeticError) as error:
+            raise ParameterError(f"{self.name}: {error}; {self._remedy}") from error
+
+    @property
+    def _remedy(self) -> str:
+        """What to change where the budget buys no noise."""
+        if self.cases_per_individual is None:
+            return "give a larger epsilon, or larger shares of it"
+        return "give a larger epsilon, or allow fewer cases per individual"
 
     def _validate(self) -> None:
         """Refuse parameters that do not go together; a subclass extends this."""
@@ -192,10 +197,8 @@ class Mechanism(ABC, Generic[A_co]):
             self._prepare()
         except ParameterError:
             raise
-        except ValueError as error:
-            raise ParameterError(
-                f"{error}; give a larger epsilon, or larger shares of it"
-            ) from error
+        except (ValueError, ArithmeticError) as error:
+            raise ParameterError(f"{error}; {self._remedy}") from error
 
     @property
     def _needs(self) -> Reads:

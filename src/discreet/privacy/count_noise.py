@@ -38,10 +38,7 @@ class CountNoise:
 
     def __post_init__(self) -> None:
         if self.size > (LARGEST_SCALE if self.kind == "laplace" else LARGEST_VARIANCE):
-            raise ValueError(
-                "an epsilon this small needs more noise than 64 bits hold; give a larger one, or "
-                "allow fewer cases per individual"
-            )
+            raise ValueError("an epsilon this small needs more noise than 64 bits hold")
 
     @classmethod
     @lru_cache(maxsize=1024)

@@ -18,11 +18,19 @@ from typing import Protocol
 import numpy as np
 
 from discreet.arrays import Integers, Ints
+from discreet.errors import DiscreetError
 from discreet.privacy.noise import Categorical, exp_lower, truncated_laplace
 from discreet.privacy.randomness import Randomness
 
 LARGEST_EPSILON = 700.0
 """Larger ones are of no use, and floats end there; a smaller epsilon is always valid."""
+
+LONGEST = 1 << 19
+"""The most counts that a table of noise may tell apart."""
+
+
+class SelectionError(DiscreetError, ValueError):
+    """A budget for which no partition selection can be made."""
 
 
 class Selection(Protocol):
@@ -73,6 +81,7 @@ class TruncatedSelection:
 
     def __post_init__(self) -> None:
         check_budget(self.epsilon, self.delta)
+        check_length(self.epsilon, self.delta)
 
     @cached_property
     def threshold(self) -> int:
@@ -150,6 +159,7 @@ class OptimalSelection:
 
     def __post_init__(self) -> None:
         check_budget(self.epsilon, self.delta)
+        check_length(self.epsilon, self.delta)
 
     @cached_property
     def _table(self) -> tuple[tuple[int, ...], int]:
@@ -206,11 +216,12 @@ class OptimalSelection:
 @lru_cache(maxsize=64)
 def optimal_table(epsilon: float, delta: float) -> tuple[tuple[int, ...], int]:
     """The steps p(j) of π, as integers over a power of two."""
-    bits = 192 - math.floor(math.log2(delta)) + math.ceil(1.5 * epsilon)  # resolves δ·e^−ε
+    spread = math.ceil(1.5 * epsilon)
+    bits = 192 - math.floor(math.log2(delta)) + spread  # resolves δ·e^−ε
     one = 1 << bits
     exact = Fraction(delta)
     growth = exp_lower(Fraction(epsilon), 128)
-    slack = 1 << 80
+    slack = 1 << 80 + spread  # a rounded step counts up to e^ε times
     step = exact.numerator * one // exact.denominator - slack
     up, down = growth.numerator, growth.denominator
     weights: list[int] = []
@@ -248,7 +259,28 @@ def _certify(weights: list[int], one: int, growth: Fraction, delta: Fraction) ->
 def check_budget(epsilon: float, delta: float) -> None:
     """Refuse what no partition selection can be made for."""
     if not (1e-6 <= epsilon <= LARGEST_EPSILON and 0 < delta < 1):
-        raise ValueError(
+        raise SelectionError(
             f"partition selection needs epsilon between 1e-6 and 700 and delta strictly between "
             f"0 and 1, not {epsilon} and {delta}"
+        )
+
+
+def table_length(epsilon: float, delta: float) -> int:
+    """About how many counts the tables of noise tell apart, and no fewer.
+
+    With c = δ/(e^ε − 1), π(n) + c grows by e^ε from c on, and later 1 − π(n) + c shrinks by e^ε
+    down to c: each takes at most ln(1 + 1/c)/ε steps.
+    """
+    odds = math.log(math.expm1(epsilon)) - math.log(delta)
+    return 4 + math.ceil(2 * float(np.logaddexp(0, odds)) / epsilon)
+
+
+def check_length(epsilon: float, delta: float) -> None:
+    """Refuse a budget whose table of noise would be too long, before it is made."""
+    length = table_length(epsilon, delta)
+    if length > LONGEST:
+        raise SelectionError(
+            f"with epsilon = {epsilon:.3g} and delta = {delta:.3g} for a case, what fewer than "
+            f"about {length // 2:,} cases have in common is hidden, and noise of that size is not "
+            f"computed (up to {LONGEST // 2:,} it is)"
         )
