@@ -16,6 +16,9 @@ from discreet.privacy.guarantee import Guarantee
 
 FORMAT = "discreet certificate 1"
 
+_ESCAPES = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
+"""What JSON takes as it is and XML cannot carry."""
+
 LedgerUse = Literal["none", "booked", "bypassed"]
 """Whether the release was booked against a cap, or the ledger passed over by choice."""
 
@@ -122,7 +125,7 @@ class Certificate:
             for number, (operation, level, target) in enumerate(operations, start=1)
         )
         stated += [
-            Attribute("dp:certificate", self.to_json()),
+            Attribute("dp:certificate", self.to_json().translate(_ESCAPES)),
             Attribute("privacy:anonymizations", len(anonymizers), anonymizers),
         ]
         return {attribute.key: attribute for attribute in stated}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, runtime_checkable
@@ -20,9 +23,10 @@ from discreet.log.events import Classifier, EventLog
 from discreet.log.expand import Expansion
 from discreet.log.files import LOG_SUFFIXES, atomic_write
 from discreet.log.layout import laid_out
+from discreet.log.variant_tables import SUFFIX as TABLE_SUFFIX
 from discreet.log.variant_tables import is_variant_table, variants_digest, write_variants
 from discreet.log.variants import Variants
-from discreet.log.writing import write_log
+from discreet.log.writing import carried, write_log
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.words import vocabulary
@@ -82,6 +86,28 @@ def check_unused(path: Path, *inputs: Path, force: bool = False) -> None:
             )
         if not written.stat().st_mode & 0o222:
             raise LogError(f"{written} is write-protected; name another file")
+
+
+MARGIN = 64 << 20
+"""Bytes that a disk must have left over."""
+
+BYTES = {".xes": 400, ".csv": 150}
+"""About what an event takes in a file of that kind, or else `FEW`; packed a quarter."""
+
+FEW = 60
+
+
+def check_room(path: Path, events: int = 0) -> None:
+    """Refuse a disk that has no room for so many events, before anything is spent."""
+    plain, packed = path.name.lower().removesuffix(".gz"), path.name.lower().endswith(".gz")
+    each = next((size for suffix, size in BYTES.items() if plain.endswith(suffix)), FEW)
+    needed = MARGIN + events * each // (4 if packed else 1)
+    free = shutil.disk_usage(path.parent).free
+    if free < needed:
+        raise LogError(
+            f"the disk of {path.parent} has {free >> 20:,} MB left, and {path.name} may need "
+            f"{needed >> 20:,} MB; make room, or write to another disk. Nothing was spent"
+        )
 
 
 Artefact: TypeAlias = "Variants | EventLog | Document"
@@ -196,7 +222,7 @@ class Release(Generic[A_co]):
 
         Variants become a log of cases; or, where the name ends in .variants.parquet, a table of
         variants and their counts, which is as small as it can be. Both files appear complete or
-        not at all.
+        not at all. Characters that the format cannot carry become a mark (U+FFFD).
         """
         path = Path(path)
         if isinstance(self.artefact, Document):
@@ -214,12 +240,41 @@ class Release(Generic[A_co]):
         else:
             artefact: Any = self.artefact
             variants = isinstance(artefact, Variants)
-            log = self._expanded(artefact) if variants else self.log()
+            log = carried(self._expanded(artefact) if variants else self.log(), path)
             certificate = self.certificate(content_digest(log))
             with atomic_write(certificate_path(path)) as beside:
                 beside.write(certificate.to_file())
                 write_log(log, path, attributes=certificate.log_attributes())
         return certificate
+
+    def rescue(self, path: Path) -> tuple[Path, Certificate] | None:
+        """Write what could not be written to `path` somewhere else or in another form, if it can.
+
+        It is the same draw, so it costs nothing more. Variants become a table, the smallest form.
+        """
+        for folder in (path.parent, Path.cwd(), Path(tempfile.gettempdir())):
+            for ending in self._endings(path):
+                try:
+                    own = Path(tempfile.mkdtemp(prefix="discreet-", dir=folder))
+                except OSError:
+                    break
+                file = own / f"{path.name.partition('.')[0] or 'release'}{ending}"
+                try:
+                    return file, self.write(file)
+                except Exception:
+                    shutil.rmtree(own, ignore_errors=True)
+        return None
+
+    def _endings(self, path: Path) -> Iterator[str]:
+        """The forms in which it may be rescued."""
+        artefact: Any = self.artefact
+        if isinstance(artefact, Variants):
+            yield TABLE_SUFFIX
+        elif isinstance(artefact, Document):
+            yield from artefact.suffixes
+        else:
+            yield next(s for s in LOG_SUFFIXES[::-1] if path.name.lower().endswith(s))
+            yield ".parquet"
 
     def _only_variants(self) -> Variants:
         artefact: Any = self.artefact

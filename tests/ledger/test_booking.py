@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from pathlib import Path
@@ -114,3 +115,18 @@ def test_without_a_ledger_it_says_so(tmp_path: Path) -> None:
     booking.confirm(trained.certificate)
     assert trained.certificate.ledger == "none"
     assert discreet.load_model(output).ledger == "none"
+
+
+def drawn_again_below(least: int, cases: int, epsilon: float) -> list[float]:
+    """The law of a noisy count from 0 to 20 if what is below `least` fails and is drawn again."""
+    q = math.exp(-epsilon)
+    law = [(1 - q) / (1 + q) * q ** abs(n - cases) for n in range(-200, 220)]
+    failing = sum(law[: 200 + least])
+    return [(n >= least) * law[200 + n] + failing * law[200 + n] for n in range(21)]
+
+
+def test_a_second_draw_after_a_failure_costs_as_much_as_the_first() -> None:
+    """So an entry is never finished by another draw: docs/ledger.md has the argument."""
+    fewer, more = (drawn_again_below(8, cases, 1.0) for cases in (9, 10))
+    worst = max(abs(math.log(a / b)) for a, b in zip(fewer, more, strict=True))
+    assert worst == pytest.approx(2.0, abs=1e-9)

@@ -20,7 +20,7 @@ def main() -> None:
         app = _completing() if "_DISCREET_COMPLETE" in os.environ else build(sys.argv[1:])
         app(prog_name="discreet")
     except DiscreetError as error:
-        complain(error)
+        complain(". ".join([str(error), *getattr(error, "__notes__", ())]))
         sys.exit(2)
     except KeyboardInterrupt:
         complain("stopped")

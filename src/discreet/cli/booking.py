@@ -27,7 +27,7 @@ def booking_of(
     from discreet.log.errors import LogError
     from discreet.log.listing import inputs_of
     from discreet.log.variant_tables import is_variant_table
-    from discreet.releases import check_target, check_unused
+    from discreet.releases import check_room, check_target, check_unused
 
     check_target(output, suffixes)
     if is_variant_table(output) and chosen.returns != "variants":
@@ -36,6 +36,7 @@ def booking_of(
             "variants only; use a name that does not end in .variants.parquet"
         )
     check_unused(output, *inputs_of(log, output), force=bool(values.get("force")))
+    check_room(output)
     if not values.get("allow_weak"):
         chosen.target.refuse_if_too_weak()
     return booking_for(

@@ -109,6 +109,7 @@ def release(
     """
     from discreet.log.variant_tables import is_variant_table
     from discreet.mechanisms.registry import mechanism as build
+    from discreet.releases import check_room
     from discreet.wholelogs.asking import completed
 
     plain, options = mechanism or DEFAULT_MECHANISM, given_parameters(values)
@@ -133,6 +134,7 @@ def release(
     if look:
         err.print("Nothing was spent or written.")
         return
+    check_room(output, events.events)
     with stage("checking whether the log is known"):
         booking.recognise(events)
     released, certificate = _drawn(chosen, booking, events, output, insecure_seed)
@@ -169,15 +171,36 @@ def _warn(chosen: Mechanism, events: EventLog) -> None:
 def _drawn(
     chosen: Mechanism, booking: Booking, events: EventLog, output: Path, seed: int | None
 ) -> tuple[Release, Certificate]:
-    """Pay, draw and write; if stopped meanwhile, say what that leaves behind."""
+    """Pay, draw and write; if that stops or fails, say what stands."""
     try:
         with stage(f"releasing with {chosen.name}"):
             released = booking.release(chosen, events, seed)
         with stage(f"writing {output.name}"):
-            return released, released.write(output)
+            return released, _written(released, booking, output)
     except KeyboardInterrupt:
-        complain(booking.interrupted())
+        complain(f"stopped; {booking.standing()}")
         raise typer.Exit(130) from None
+    except Exception as error:
+        error.add_note(booking.standing())
+        raise
+
+
+def _written(released: Release, booking: Booking, output: Path) -> Certificate:
+    """Write it; what cannot be written there is written elsewhere, since it cannot be redrawn."""
+    from discreet.log.variant_tables import is_variant_table
+
+    try:
+        return released.write(output)
+    except Exception as error:
+        found = released.rescue(output)
+        if found is None:
+            raise
+        place, certificate = found
+        booking.confirm(certificate)
+        table = " (discreet expand makes a log of it)" if is_variant_table(place) else ""
+        complain(f"{error or type(error).__name__}")
+        err.print(f"What was drawn is not lost: it was written to {place}{table}", markup=False)
+        raise typer.Exit(2) from error
 
 
 def _print(released: Release, certificate: Certificate, output: Path) -> None:

@@ -123,9 +123,9 @@ class Booking:
         """What this would do to a budget."""
         return "there is no ledger" if self.use == "none" else "the ledger is bypassed"
 
-    def interrupted(self) -> str:
-        """What stands after a stop, and what to do."""
-        return "stopped; nothing was written"
+    def standing(self) -> str:
+        """What stands after a stop or a failure, and what to do."""
+        return "nothing was written"
 
     def confirm(self, certificate: Certificate) -> None:
         """Note that what was paid for is written."""
@@ -189,13 +189,13 @@ class LedgerBooking(Booking):
         """What is left before this is spent; `check` has found that it fits."""
         return f"it fits on {self.source}: {self.ledger.account(self.source).left()}"
 
-    def interrupted(self) -> str:
-        """What stands after a stop, and what to do."""
+    def standing(self) -> str:
+        """What stands after a stop or a failure, and what to do."""
         if self.paid is None:
-            return f"stopped; nothing was spent on {self.source}"
+            return f"nothing was spent on {self.source}"
         return (
-            f"stopped; entry {self.paid.entry} on {self.source} was booked before the noise was "
-            "drawn and stays spent, since nobody can tell what was seen of it. Nothing was "
+            f"entry {self.paid.entry} on {self.source} was booked before the noise was drawn and "
+            "stays spent: a second draw costs as much again (docs/ledger.md says why). Nothing was "
             "written. The same command draws again, and is booked again"
         )
 

@@ -46,6 +46,7 @@ class Entry:
             allow_nan=False,
             separators=(",", ":"),
         )
+        body = body.encode(errors="replace").decode()
         return cls(number, source, kind, body, digest(body))
 
     def content(self) -> dict[str, Any]:

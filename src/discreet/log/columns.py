@@ -65,6 +65,9 @@ def choose(
             free.pop(_bare(found), None)
         elif role in needed:
             raise LogError(_missing(role, columns, usual=usual))
+    for name in chosen.values():
+        if "\0" in name:
+            raise LogError(f"the name of the column {name!r} holds a NUL character; rename it")
     return chosen
 
 

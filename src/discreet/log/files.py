@@ -19,6 +19,12 @@ XES_SUFFIXES = (".xes", ".xes.gz")
 LOG_SUFFIXES = (*XES_SUFFIXES, ".csv", ".csv.gz", ".parquet")
 """How the name of a log may end."""
 
+XML_FORBIDS = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+"""Characters that XML cannot carry, even escaped."""
+
+CSV_FORBIDS = "\x00"
+"""What no reader of CSV takes for text."""
+
 GZIP_MAGIC = b"\x1f\x8b"
 
 

@@ -27,6 +27,15 @@ def as_text(values: pl.Series) -> pl.Series:
     return values.cast(pl.String)
 
 
+MARK = "\ufffd"
+"""Stands where a character cannot be written."""
+
+
+def marked(values: pl.Series, forbidden: str) -> pl.Series:
+    """Texts with a mark in place of each forbidden character; other values as they are."""
+    return values.str.replace_all(forbidden, MARK) if values.dtype == pl.String else values
+
+
 def xes_type(values: pl.Series) -> str:
     """The XES type of a column."""
     dtype = values.dtype

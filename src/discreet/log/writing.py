@@ -7,6 +7,7 @@ import gzip
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -16,10 +17,16 @@ from discreet.log.attributes import as_attributes
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.expand import Expansion
-from discreet.log.files import LOG_SUFFIXES, XES_SUFFIXES, atomic_write
+from discreet.log.files import (
+    CSV_FORBIDS,
+    LOG_SUFFIXES,
+    XES_SUFFIXES,
+    XML_FORBIDS,
+    atomic_write,
+)
 from discreet.log.layout import file_names
 from discreet.log.tables import parquet_metadata
-from discreet.log.texts import as_text
+from discreet.log.texts import as_text, marked
 from discreet.log.xes_writing import expanded_pieces, xes_pieces
 
 EXPANDED_ZSTD = 1
@@ -67,6 +74,23 @@ def write_log(
                 _write_pieces(expanded_pieces(log, of_log), stream)
             else:
                 _write_pieces(xes_pieces(log, of_log), stream)
+
+
+def carried(log: EventLog | Expansion, path: Path) -> EventLog | Expansion:
+    """The log with a mark in place of characters that this kind of file cannot carry.
+
+    Each value is looked at by itself, and what is marked follows from the name of the file. So
+    nothing that a log holds can keep it from being written.
+    """
+    name = path.name.lower()
+    if name.endswith(".parquet"):
+        return log
+    forbidden = XML_FORBIDS if name.endswith(XES_SUFFIXES) else CSV_FORBIDS
+    if isinstance(log, Expansion):
+        labels = marked(pl.Series(log.variants.activities, dtype=pl.String), forbidden)
+        return replace(log, variants=replace(log.variants, activities=tuple(labels)))
+    columns = [marked(values, forbidden) for values in log.table]
+    return replace(log, table=log.table.with_columns(columns))
 
 
 def _table(log: EventLog | Expansion, *, texts: bool = False) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from discreet.log.attributes import Attribute
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.expand import Expansion
+from discreet.log.files import XML_FORBIDS
 from discreet.log.texts import as_text, per_case, xes_type
 
 EXTENSIONS = {
@@ -26,7 +27,6 @@ EXTENSIONS = {
     "dp": "Differential privacy",
 }
 
-_ILLEGAL = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 _ESCAPES = {
     "&": "&amp;",
     "<": "&lt;",
@@ -139,8 +139,8 @@ def _spread(values: pl.Series, rows: Ints, height: int) -> pl.Series:
 
 
 def _escaped(texts: pl.Series) -> pl.Series:
-    if texts.str.contains(_ILLEGAL).any():
-        bad = texts.filter(texts.str.contains(_ILLEGAL))[0]
+    if texts.str.contains(XML_FORBIDS).any():
+        bad = texts.filter(texts.str.contains(XML_FORBIDS))[0]
         raise LogError(
             f"the column {texts.name!r} has the value {bad!r}, with a character that XML "
             "cannot carry; replace it, or write CSV or Parquet"

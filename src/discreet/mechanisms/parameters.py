@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import types
 import typing
@@ -110,6 +111,8 @@ class Parameter:
         if value is None and self.optional:
             return None
         value = self._typed(value)
+        if self.type in (str, tuple):
+            self._check_text(value)
         if self.canonical is not None:
             value = self.canonical(value)
         if self.constraint is not None and value not in self.constraint:
@@ -118,6 +121,15 @@ class Parameter:
         if isinstance(value, float) and not math.isfinite(value):
             raise ParameterError(f"{self.name} must be finite, not {value:g}")
         return value
+
+    def _check_text(self, value: Any) -> None:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ParameterError(
+                f"{self.name} has a character that is no text (half of a surrogate pair, "
+                f"{error.object[error.start]!r}); write it in UTF-8"
+            ) from None
 
     def _typed(self, value: Any) -> Any:
         wrong = ParameterError(f"{self.name} must be a {_WORDS[self.type]}, not {value!r}")

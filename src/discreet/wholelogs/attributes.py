@@ -15,6 +15,10 @@ MOST_VOTES = 8
 """A case votes for so many of its values at most when names are sought."""
 
 
+LARGEST = 2.0**53
+"""Whole numbers beyond it count as it: up to there each has a float of its own."""
+
+
 def check_attribute(schema: pl.DataFrame, whole: pl.DataFrame, attribute: Attribute) -> None:
     """Raise LogError if there is no such column, or not one of the declared type.
 
@@ -57,7 +61,7 @@ class Observed:
             numbers = raw.cast(pl.Float64) + 0.0  # there is one zero
             plain = numbers.set(~numbers.is_finite().fill_null(False), None)
             if attribute.kind == "integer":
-                plain = plain.round()
+                plain = plain.round().clip(-LARGEST, LARGEST)
         else:
             plain = raw.cast(pl.String)
             if attribute.kind == "boolean":

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from discreet.log.files import XML_FORBIDS
 from discreet.mechanisms.parameters import ParameterError
 from discreet.wholelogs.spending import NAMES, TRAIT
 
@@ -71,6 +73,14 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def check_name(parameter: str, column: str) -> None:
+    """Refuse a column whose name could not be written to every format."""
+    if re.search(XML_FORBIDS, column):
+        raise ParameterError(
+            f"{parameter}: {column!r} has a character that XES cannot carry; rename the column"
+        )
+
+
 def read_attributes(texts: tuple[str, ...]) -> tuple[Attribute, ...]:
     """Attributes as they are written: a column, perhaps its type or its public values.
 
@@ -85,6 +95,7 @@ def read_attributes(texts: tuple[str, ...]) -> tuple[Attribute, ...]:
         public = tuple(sorted({value.strip() for value in listed.split("|") if value.strip()}))
         if not column or column in CORE:
             raise ParameterError(f"attributes: {text!r} is no further column; leave it out")
+        check_name("attributes", column)
         if public and kind != "text":
             raise ParameterError(f"attributes: {text!r}: only texts have a list of public values")
         if any(other.column == column for other in found):

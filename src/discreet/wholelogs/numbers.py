@@ -54,10 +54,10 @@ def magnitude_cells(numbers: Floats) -> Integers:
 
 
 def grain_cells(numbers: Floats) -> Integers:
-    """The largest grain that each number is a multiple of."""
-    hundredths = np.abs(numbers) * 100
+    """The largest grain that each number, or the largest of the grid, is a multiple of."""
+    hundredths = np.minimum(np.abs(numbers), _EDGES[-1]) * 100
     whole = np.abs(hundredths - np.round(hundredths)) < 1e-6
-    near = np.minimum(np.round(hundredths), 2.0**62).astype(np.int64)
+    near = np.round(hundredths).astype(np.int64)
     multiple = (near[:, None] % GRAINS == 0) & whole[:, None]
     return np.where(multiple.any(axis=1), multiple.argmax(axis=1), len(GRAINS))
 

@@ -17,7 +17,7 @@ from discreet.mechanisms.parameters import ParameterError, fraction, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Statement, Step
-from discreet.wholelogs.declaring import Attribute, listed, read_attributes
+from discreet.wholelogs.declaring import Attribute, check_name, listed, read_attributes
 from discreet.wholelogs.spending import spending
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class WholeLog(Mechanism["EventLog"]):
             raise ParameterError(
                 f"there is no time zone {self.zone!r}; name one such as Europe/Amsterdam"
             )
+        check_name("begun", self.begun or "")
         _ = self.asked
 
     @cached_property

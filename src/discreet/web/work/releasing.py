@@ -13,7 +13,7 @@ from discreet.ledger.booking import LedgerBooking, booking_for
 from discreet.log.follows import Follows
 from discreet.officer.checking import checked, entry_of
 from discreet.officer.page import officer_page
-from discreet.releases import Release
+from discreet.releases import Release, check_room
 from discreet.utility.subject import subject_of
 from discreet.web.choosing import build
 from discreet.web.jobs import job_mark
@@ -39,6 +39,7 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     share = folder / SHARE
     share.mkdir(mode=0o700)
     path = share / f"{spec['stem']}{spec['choice']['suffix']}"
+    check_room(path)
     drawn = booking.release(mechanism, log)
     certificate = drawn.write(path)
     booking.confirm(certificate)
