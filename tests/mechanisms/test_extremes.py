@@ -87,3 +87,20 @@ def test_too_little_for_many_cases_of_a_person_is_refused_when_travas_is_built(
             fidelity=fidelity,
         )
     assert not tables
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "delta", "words"),
+    [
+        ("df-laplace", 1e-3, 1e-300, "more noise than 64 bits hold"),
+        ("headtail", 700.0, 1e-300, "delta 1e-300 is too small to divide over 500 cases"),
+        ("auto", 700.0, 1e-300, "delta 1e-300 is too small to divide over 500 cases"),
+    ],
+)
+def test_what_could_not_be_drawn_is_refused_before(
+    name: str, epsilon: float, delta: float, words: str
+) -> None:
+    """These passed the check and failed once they were paid for."""
+    given = {"alphabet": LOG.activities} if name == "df-laplace" else {}
+    with pytest.raises(ParameterError, match=words):
+        mechanism(name, epsilon=epsilon, delta=delta, cases_per_individual=500, **given).check(LOG)

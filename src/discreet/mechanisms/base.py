@@ -132,12 +132,17 @@ class Mechanism(ABC, Generic[A_co]):
         """What each case may cost so that the target is met."""
         if self.cases_per_individual is None:
             return self.target
+        asked, cases = self.target, self.cases_per_individual
         try:
-            return Budget(
-                *per_case(self.target.epsilon, self.target.delta, self.cases_per_individual)
-            )
+            share = Budget(*per_case(asked.epsilon, asked.delta, cases))
         except ValueError as error:
             raise ParameterError(str(error)) from error
+        if asked.delta and not share.delta:
+            raise ParameterError(
+                f"delta {asked.delta:g} is too small to divide over {cases} cases at epsilon "
+                f"{asked.epsilon:g}: give a larger one, or allow fewer cases per individual"
+            )
+        return share
 
     @cached_property
     def spending(self) -> Step | None:

@@ -253,7 +253,7 @@ def _waits(
 
 def _typical(released: Released, row_of: Integers) -> int:
     """The bound of a case's squared norm: that of a typical released case."""
-    return max(1, round(released.weighted_quantile(released.per_variant(row_of, 1.5), 0.5)))
+    return released.bound(released.per_variant(row_of, 1.5), 0.5)
 
 
 def _rows(released: Released, least: float) -> Integers:
@@ -284,7 +284,7 @@ def _later_profile(
         long[released.relation_of_step],
         minlength=len(released.variants),
     ).astype(np.float64)
-    bound = max(1, round(released.weighted_quantile(per_variant, 0.6)))
+    bound = released.bound(per_variant, 0.6)
     expected = np.bincount(released.targets, released.counts * long, minlength=activities)
     deviation = steps[1].noise(bound).deviation
     frequent = expected >= 6 * deviation

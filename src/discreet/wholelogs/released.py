@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.arrays import Booleans, Floats, Integers, Ints
 from discreet.log.variants import Variants
+from discreet.privacy.steps import LARGEST_BOUND
 
 
 def later_events(offsets: Ints, events: int) -> Integers:
@@ -75,6 +76,10 @@ class Released:
         below = np.cumsum(self.variants.counts[order])
         return float(values[order[np.searchsorted(below, share * below[-1])]])
 
+    def bound(self, values: Floats, share: float) -> int:
+        """A bound for all cases from such a quantile; there is noise for every one of them."""
+        return max(1, min(LARGEST_BOUND, round(self.weighted_quantile(values, share))))
+
     def per_variant(self, group_of_relation: Integers, power: float) -> Floats:
         """For each variant the sum over groups of (its steps in the group)^power."""
         group = group_of_relation[self.relation_of_step]
@@ -106,4 +111,4 @@ class Released:
         weight = held * np.maximum(held, 1) ** 0.5
         norms = np.bincount(keys // wide, weight, minlength=len(variants)).astype(np.float64)
         none = float(variants.counts[norms == 0].sum() / variants.counts.sum())
-        return max(1, round(self.weighted_quantile(norms, (1 + none) / 2)))
+        return self.bound(norms, (1 + none) / 2)

@@ -13,8 +13,11 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.contributions import Contributions, Norm
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.steps import Gaussian, Laplace, Step
+from discreet.privacy.steps import LARGEST_BOUND, Gaussian, Laplace, Step
 from discreet.privacy.transcript import note
+
+MOST_STEPS = LARGEST_BOUND // 64
+"""Of a case; a table takes a small part of the noise that this needs."""
 
 MOST_LABELS = 64
 """Activities of a case that may be found through it, if the alphabet is not public."""
@@ -48,7 +51,7 @@ class Tables:
         leaves = [steps.named(f"{name}: activities"), steps.named(f"{name}: what follows")]
         activities, following = (x for x in leaves if isinstance(x, Laplace | Gaussian))
         bound = length + 1 if isinstance(following, Laplace) else length / 2 + 1
-        return cls(activities, following, max(1, round(bound)))
+        return cls(activities, following, max(1, min(MOST_STEPS, round(bound))))
 
     @property
     def norm(self) -> Norm:

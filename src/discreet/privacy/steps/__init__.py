@@ -25,6 +25,7 @@ from discreet.privacy.steps.composition import gaussian as gaussian
 from discreet.privacy.steps.composition import laplace_or_gaussian as laplace_or_gaussian
 from discreet.privacy.steps.composition import least_noise as least_noise
 from discreet.privacy.steps.composition import noise_of as noise_of
+from discreet.privacy.steps.leaves import LARGEST_BOUND as LARGEST_BOUND
 from discreet.privacy.steps.leaves import Choosing as Choosing
 from discreet.privacy.steps.leaves import Delegated as Delegated
 from discreet.privacy.steps.leaves import Gaussian as Gaussian

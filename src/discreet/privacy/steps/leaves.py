@@ -22,6 +22,10 @@ from discreet.privacy.selection import Score, exponential, noisy_max, noisy_top_
 from discreet.privacy.steps.base import SpendingError, Step, rounded_up
 from discreet.privacy.transcript import note
 
+LARGEST_BOUND = 1 << 20
+"""No bound on what a case contributes to a table is larger, whatever it is derived from: the noise
+for it is known to exist before anything is spent."""
+
 
 @dataclass(frozen=True)
 class Noisy(Step):
@@ -32,8 +36,8 @@ class Noisy(Step):
         """The noise for counts that one case moves by at most that, in the step's own norm."""
 
     def prepare(self) -> None:
-        """Make the least noise."""
-        self.noise()
+        """Make the noise for the largest bound on what a case may contribute."""
+        self.noise(LARGEST_BOUND)
 
 
 @dataclass(frozen=True)
