@@ -106,7 +106,7 @@ def check_room(path: Path, events: int = 0) -> None:
     if free < needed:
         raise LogError(
             f"the disk of {path.parent} has {free >> 20:,} MB left, and {path.name} may need "
-            f"{needed >> 20:,} MB; make room, or write to another disk. Nothing was spent"
+            f"{needed >> 20:,} MB; make room, or write to another disk"
         )
 
 

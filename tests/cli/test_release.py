@@ -12,6 +12,7 @@ import pytest
 from discreet.ledger.ledger import Ledger
 from discreet.log.errors import LogError
 from discreet.log.reading import read_log
+from discreet.log.writing import write_log
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
 from discreet.verification import check_certificate
@@ -166,16 +167,12 @@ def test_what_cannot_be_written_is_written_elsewhere(desk: Desk, ledger: Ledger)
 
 
 def test_a_log_is_rescued_in_another_form(desk: Desk, ledger: Ledger) -> None:
-    from discreet import releases
-
-    kept = releases.write_log
-
     def only_parquet(log: object, path: Path, **more: object) -> None:
         if path.suffix != ".parquet":
             full()
-        kept(log, path, **more)  # type: ignore[arg-type]
+        write_log(log, path, **more)  # type: ignore[arg-type]
 
-    desk.monkeypatch.setattr(releases, "write_log", only_parquet)
+    desk.monkeypatch.setattr("discreet.releases.write_log", only_parquet)
     desk.refused("release", "log.csv", "-o", "out.xes", "-m", "amun", "--source", "s")
     (found,) = desk.folder.glob("discreet-*/out.parquet")
     assert read_log(found).has_times

@@ -124,3 +124,14 @@ def test_no_answer_is_undocumented(idle: tuple[Any, str]) -> None:
         assert isinstance(found, Ok)
         FEW(given(case=found.ok().as_strategy())(holds))()
     assert asked > 150
+
+
+def test_a_source_has_one_name_in_every_spelling(steward: Browser, house: House) -> None:
+    headers = {"authorization": f"Bearer {token(house)}"}
+    client = TestClient(steward.client.app, HOST, headers=headers)
+    for source, epsilon in (("town hall", 2), (" town  hall ", 1)):
+        asked = {"source": source, "epsilon": epsilon, "delta": 1e-5}
+        answer = client.put("/api/v1/budgets", json=asked)
+        assert answer.json()["source"] == "town hall"
+    listed = client.get("/api/v1/budgets").json()
+    assert [one["cap"]["epsilon"] for one in listed if "town" in one["source"]] == [1]
