@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +11,10 @@ import polars as pl
 from discreet.ledger.booking import booking_for
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
+from discreet.log.shaping import Reading
 from discreet.mechanisms import DEFAULT_MECHANISM
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism as build
+from discreet.parameters import ParameterError
 from discreet.releases import Release
 
 
@@ -48,8 +48,7 @@ def release(
     >>> discreet.release(log, epsilon=1, delta=1e-6, no_ledger=True).guarantee.holds
     Budget(epsilon=1.0, delta=1e-06)
     """
-    known = inspect.signature(read_log).parameters
-    reading = {name: options.pop(name) for name in list(options) if name in known}
+    reading = {name: options.pop(name) for name in Reading.parameters() if name in options}
     if reading and isinstance(log, EventLog):
         raise ParameterError(
             f"{', '.join(reading)}: how a log is read is decided by then; give it to read_log"

@@ -17,9 +17,9 @@ from discreet.generative.run import train
 from discreet.generative.tensors import pack, unpack
 from discreet.log.samples import sample_log
 from discreet.mechanisms.generative.base import State
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.sequence import Sequence
+from discreet.parameters import ParameterError
 from discreet.verification import check_certificate
 
 pytest.importorskip("torch", reason="the extra generative is missing")

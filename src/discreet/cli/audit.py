@@ -20,7 +20,7 @@ from discreet.cli.options import (
     mechanism_names_for_shells,
     read,
 )
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 if TYPE_CHECKING:
     from discreet.audits.auditing import Watch

@@ -29,7 +29,7 @@ from discreet.cli.options import (
     read,
 )
 from discreet.cli.release import release
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 if TYPE_CHECKING:
     from discreet.advice.trials import Trial, Trials

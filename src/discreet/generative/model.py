@@ -16,8 +16,8 @@ from discreet.log.files import atomic_write, readable
 from discreet.log.variants import Variants
 from discreet.mechanisms.certified import follows_from_parameters
 from discreet.mechanisms.generative.base import Generative, State, require_torch
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
 from discreet.releases import Release, check_target

@@ -27,8 +27,8 @@ from discreet.generative.model import TrainedModel
 from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism, kept_cases
 from discreet.mechanisms.generative.base import Generative, require_torch
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism as named
+from discreet.parameters import ParameterError
 from discreet.privacy.randomness import Randomness
 
 Show = Callable[[Progress], None]

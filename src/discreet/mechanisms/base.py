@@ -14,7 +14,7 @@ from discreet.arrays import Integers
 from discreet.log.events import EventLog, Reads
 from discreet.log.files import LOG_SUFFIXES
 from discreet.mechanisms.audit_cases import AuditCase
-from discreet.mechanisms.parameters import (
+from discreet.parameters import (
     Parameter,
     ParameterError,
     between,

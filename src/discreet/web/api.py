@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from sqlalchemy import Row
 
+from discreet.log.shaping import Reading
+from discreet.parameters import Parameter
 from discreet.web import choosing
 from discreet.web.asked import approve, ask_for, bring_certificate
 from discreet.web.jobs import Job
@@ -61,10 +63,27 @@ class Choice(Strict):
     parameters: dict[str, Any] = {}
 
 
-class Reading(Strict):
-    """How a log is read: options of `discreet.read_log`."""
+_TYPES: dict[type, Any] = {tuple: list[str] | str, dict: dict[str, str] | str}
 
-    options: dict[str, str | bool | dict[str, str]]
+
+def _field(option: Parameter) -> Any:
+    """A declared option as a field of the schema."""
+    kind = Literal[option.choices] if option.choices else _TYPES.get(option.type, option.type)
+    return (kind | None, Field(None, description=option.help))
+
+
+ReadingOptions: type[Strict] = create_model(
+    "ReadingOptions",
+    __base__=Strict,
+    __doc__="Options of `discreet.read_log`.",
+    **{name: _field(option) for name, option in Reading.parameters("form").items()},
+)
+
+
+class HowRead(Strict):
+    """How a log is read."""
+
+    options: ReadingOptions  # type: ignore[valid-type]
 
 
 class Asked(Strict):
@@ -194,9 +213,10 @@ def log(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
 
 
 @router.put("/logs/{identity}/reading")
-def read(house: Inside, person: Steward, identity: str, reading: Reading) -> dict[str, Any]:
+def read(house: Inside, person: Steward, identity: str, reading: HowRead) -> dict[str, Any]:
     """Say how it is read, and read it again."""
-    house.logs.set_reading(house.logs.get(identity), reading.options)
+    options = reading.options.model_dump(exclude_none=True)  # type: ignore[attr-defined]
+    house.logs.set_reading(house.logs.get(identity), options)
     found = house.logs.get(identity)
     return log_facts(found) | {"job": house.look(found, person.name).id}
 

@@ -12,8 +12,8 @@ from typing import Any
 from discreet.language import translate
 from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parameters import Parameter, ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.parameters import Parameter, ParameterError
 from discreet.privacy.words import certainty
 from discreet.privacy.words.levels import strength_of
 from discreet.wholelogs.declaring import read_attributes

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.log.types import declared
 from discreet.mechanisms import WHOLE
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 
 def has_times(mechanism: str) -> bool:

@@ -17,7 +17,7 @@ from discreet.log.engines.protocol import Engine
 from discreet.log.errors import LogError
 from discreet.log.reading import read_log
 from discreet.log.samples import PERSON, sample_log
-from discreet.log.shaping import Shape
+from discreet.log.shaping import Reading
 from discreet.mechanisms.registry import mechanism
 from discreet.testing import ENGINE_CHECKS, check_engine
 from tests import golden
@@ -56,8 +56,8 @@ def build(
 ) -> Engine:
     from discreet.log.engines.spark import SparkEngine, from_files
 
-    shape = Shape(individual=individual, drop_incomplete=drop_incomplete)
-    plan = Plan.of(from_files(files, "log"), shape, "activity")
+    reading = Reading(individual=individual, drop_incomplete=drop_incomplete, further=False)
+    plan = Plan.of(from_files(files, "log"), reading)
     return SparkEngine(plan, 1_000_000_000, partitions=threads).read()
 
 

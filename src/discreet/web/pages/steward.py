@@ -13,11 +13,12 @@ from starlette.datastructures import FormData, UploadFile
 from discreet.errors import DiscreetError
 from discreet.language import translate
 from discreet.log.mapping import load_mapping
+from discreet.log.shaping import Reading
 from discreet.web import choosing
 from discreet.web.asked import approve
 from discreet.web.database import trail
 from discreet.web.jobs import Job
-from discreet.web.logs import READING, Log
+from discreet.web.logs import Log
 from discreet.web.pages.common import (
     Anybody,
     Form,
@@ -35,12 +36,6 @@ from discreet.web.work.pictures import DEPTHS
 router = APIRouter(include_in_schema=False)
 
 ROLES = ("case", "activity", "timestamp", "lifecycle", "individual")
-CHOICES = {
-    "classifier": ("activity", "activity+lifecycle"),
-    "order": ("time", "file"),
-    "duplicates": ("error", "merge"),
-    "decimal": (".", ","),
-}
 TRAIL = 500
 
 
@@ -87,8 +82,7 @@ def columns(request: Request, house: Inside, person: Steward, identity: str) -> 
         log=log,
         job=job,
         roles=ROLES,
-        others=[name for name in READING if name not in ROLES],
-        choices=CHOICES,
+        others=[o for o in Reading.parameters("form").values() if o.name not in ROLES],
     )
 
 
@@ -112,10 +106,13 @@ def _reading(folder: Any, form: FormData) -> dict[str, Any]:
             return load_mapping(path)
         finally:
             path.unlink(missing_ok=True)
-    found: dict[str, Any] = {name: text(form, name) for name in READING if text(form, name)}
-    if "drop_incomplete" in found:
-        found["drop_incomplete"] = True
-    return found
+    offered = Reading.parameters("form")
+    given = {name: text(form, name) for name in offered}
+    return {
+        name: True if offered[name].type is bool else value
+        for name, value in given.items()
+        if value
+    }
 
 
 @router.get("/logs/{identity}/mapping.toml")
