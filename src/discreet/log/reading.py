@@ -6,9 +6,9 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec
 
 import polars as pl
 
@@ -22,7 +22,7 @@ from discreet.log.events import ACTIVITY, CASE, TIME, Classifier, EventLog
 from discreet.log.excel import read_excel
 from discreet.log.expand import one_by_one
 from discreet.log.files import XES_SUFFIXES, standard_input
-from discreet.log.listing import PARQUET, files_of, same_schema
+from discreet.log.listing import PARQUET, files_of, origin_of, same_schema
 from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Order, Shape, Shaped
@@ -42,6 +42,23 @@ NO_EVENTS = pl.DataFrame(
 Duplicates = Literal["error", "merge"]
 
 
+Options = ParamSpec("Options")
+
+
+def _with_origin(read: Callable[Options, EventLog]) -> Callable[Options, EventLog]:
+    """The same reading, whose logs know which files they came from."""
+
+    @wraps(read)
+    def reading(*data: Options.args, **options: Options.kwargs) -> EventLog:
+        origin = origin_of(data[0] if data else options["data"])
+        log = read(*data, **options)
+        log.__dict__["origin"] = origin
+        return log
+
+    return reading
+
+
+@_with_origin
 def read_log(
     data: str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | Any,
     *,
