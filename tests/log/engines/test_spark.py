@@ -20,6 +20,8 @@ from discreet.log.samples import PERSON, sample_log
 from discreet.log.shaping import Shape
 from discreet.mechanisms.registry import mechanism
 from discreet.testing import ENGINE_CHECKS, check_engine
+from tests import golden
+from tests.ways.test_golden import compare
 
 pytest.importorskip("pyspark", reason="needs the extra spark")
 if shutil.which("java") is None:
@@ -108,3 +110,9 @@ def test_a_whole_log_is_that_of_memory(session: Any, tmp_path: Path) -> None:
         for engine in ("spark", "memory")
     )
     assert found.equals(expected)
+
+
+@pytest.mark.parametrize("name", ["headtail", "travas", "whole, people", "dpim"])
+def test_a_release_from_spark_is_as_it_was(name: str, session: Any, tmp_path: Path) -> None:
+    counted = read_log(golden.LOG, engine="spark", **golden.reading(name))
+    compare(name, golden.found(name, counted, tmp_path), "counted")
