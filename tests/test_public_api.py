@@ -21,6 +21,7 @@ EXPORTED = {
     "Certificate",
     "CertificateError",
     "DiscreetError",
+    "DiscreetWarning",
     "Evaluation",
     "EventLog",
     "Follows",

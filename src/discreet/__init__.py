@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.certificate import CertificateError as CertificateError
     from discreet.distances.similarity import relative_log_similarity as relative_log_similarity
     from discreet.errors import DiscreetError as DiscreetError
+    from discreet.errors import DiscreetWarning as DiscreetWarning
     from discreet.generative.model import TrainedModel as TrainedModel
     from discreet.generative.model import load_model as load_model
     from discreet.generative.run import train as train
@@ -53,7 +54,7 @@ else:
         "audits": ("audit",),
         "certificate": ("Certificate", "CertificateError"),
         "distances.similarity": ("relative_log_similarity",),
-        "errors": ("DiscreetError",),
+        "errors": ("DiscreetError", "DiscreetWarning"),
         "ledger.errors": ("LedgerError",),
         "ledger.ledger": ("Ledger",),
         "log.errors": ("LogError",),

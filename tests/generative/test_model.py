@@ -173,7 +173,7 @@ def test_other_files_are_refused(tmp_path: Path, path: Path) -> None:
 
 def forged(model: TrainedModel, path: Path, **changes: Any) -> None:
     """A file whose digest and seal are right, though what it holds is not."""
-    replace(model, **changes).save(path)
+    replace(model, **changes).save(path, overwrite=True)
 
 
 @pytest.mark.parametrize(

@@ -134,11 +134,13 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
         for option in Reading.parameters("command").values()
     ]
     if wanted.parameters and function.__name__ in arguments:
-        names = _named(arguments, positional="mechanism" in _positional(signature))
+        named = _named(arguments, positional="mechanism" in _positional(signature))
+        names = named
         if "times" in signature.parameters and _completed(arguments, names):
             names = [*(names or [wanted.default]), WHOLE]  # completes the variants of the first
         own = {parameter.name for parameter in fresh}
-        fresh += [one for one in _parameter_keywords(wanted, names) if one.name not in own]
+        keywords = _parameter_keywords(wanted, names or [wanted.default], everything=not named)
+        fresh += [one for one in keywords if one.name not in own]
         offered = {p.name for p in (*fresh, *reading)}
         _check_owners(arguments, offered, names or [wanted.default])
 
@@ -187,14 +189,15 @@ def _named(arguments: Sequence[str], *, positional: bool) -> list[str]:
     return [name for name in found if name]
 
 
-def _parameter_keywords(wanted: TakesOptions, names: list[str]) -> list[inspect.Parameter]:
-    """One keyword for each parameter of the mechanisms that are named, or else of the default."""
+def _parameter_keywords(
+    wanted: TakesOptions, shown: list[str], *, everything: bool
+) -> list[inspect.Parameter]:
+    """One keyword for each parameter of the mechanisms that are shown, and of those taken too."""
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
-    shown = names or [wanted.default]
     taken = shown
     if wanted.every:
-        taken = [wanted.default] if names else mechanism_names()
+        taken = mechanism_names() if everything else [wanted.default, WHOLE]
     keywords: dict[str, inspect.Parameter] = {}
     for owner in (*shown, *(name for name in taken if name not in shown)):
         for parameter in mechanism_class(owner).parameters().values():
@@ -288,10 +291,11 @@ def _address(path: Path) -> str | Path:
 
 def check_page(path: Path, *inputs: Path, force: bool) -> None:
     """Refuse a page that could not be written, or would replace something."""
+    from discreet.log.listing import files_read
     from discreet.releases import check_target, check_unused
 
     check_target(path, (".html", ".htm"))
-    check_unused(path, *inputs, force=force)
+    check_unused(path, *(file for one in inputs for file in files_read(one)), force=force)
 
 
 def more_time(seconds: float) -> str:

@@ -83,7 +83,6 @@ def train(
         _explain(stopped)
         raise typer.Exit(128 + stopped.by) from None
     certificate = trained.certificate
-    booking.confirm(certificate)
     for note in chosen.advice(events):
         steward_note(note)
     if as_json:

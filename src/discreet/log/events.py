@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -60,6 +61,8 @@ class EventLog:
     classifier: Classifier = "activity"
     whole_schema: pl.DataFrame | None = None
     """The columns of the file under their names here, if some were left out; without rows."""
+    origin: tuple[Path, ...] = ()
+    """The files or the folder that it was read from, which no release of it may replace."""
 
     @classmethod
     def from_table(

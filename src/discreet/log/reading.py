@@ -22,7 +22,7 @@ from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.excel import read_excel
 from discreet.log.expand import one_by_one
 from discreet.log.files import XES_SUFFIXES, standard_input
-from discreet.log.listing import PARQUET, files_of, same_schema
+from discreet.log.listing import PARQUET, files_of, origin_of, same_schema
 from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Reading, Shaped
@@ -39,7 +39,14 @@ NO_EVENTS = pl.DataFrame(
 
 
 def read_as(data: Any, reading: Reading) -> EventLog:
-    """Read an event log in the given way; see `read_log`."""
+    """Read an event log in the given way, and note which files it came from; see `read_log`."""
+    origin = origin_of(data)
+    log = _read_as(data, reading)
+    log.__dict__["origin"] = origin
+    return log
+
+
+def _read_as(data: Any, reading: Reading) -> EventLog:
     memory, further = reading.memory, reading.further
     memory_limit(memory)
     stack = contextlib.ExitStack()

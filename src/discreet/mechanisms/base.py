@@ -223,7 +223,7 @@ class Mechanism(ABC, Generic[A_co]):
     def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release[A_co]:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
         rng = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
-        promise = self.promise(log)
+        promise, origin = self.promise(log), log.origin
         self.check(log)
         if not rng.secure:
             promise = replace(promise, randomness="seeded")
@@ -239,6 +239,7 @@ class Mechanism(ABC, Generic[A_co]):
             provider=self.provider(),
             columns={role: name for role, name in log.names.items() if name != role},
             classifier=log.classifier,
+            origin=origin,
         )
 
     @classmethod

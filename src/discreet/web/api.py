@@ -57,7 +57,7 @@ class Strict(BaseModel):
 class Choice(Strict):
     """What to share."""
 
-    what: str = "variants"
+    what: str | None = None
     mechanism: str | None = None
     suffix: str | None = None
     parameters: dict[str, Any] = {}
@@ -231,7 +231,7 @@ def remove(house: Inside, person: Steward, identity: str) -> None:
 def choose(house: Inside, person: Steward, identity: str, choice: Choice) -> dict[str, Any]:
     """Say what is to be shared; answers what would be promised."""
     found = house.logs.get(identity)
-    checked = choosing.chosen(choice.model_dump())
+    checked = house.chosen(found, choice.model_dump())
     house.logs.set_choice(found, checked)
     promise = choosing.build(checked).guarantee()
     return {"choice": checked, "guarantee": promise.to_dict(), "explanation": promise.explain()}
@@ -270,10 +270,11 @@ def cancel(house: Inside, person: Anybody, identity: str) -> dict[str, Any]:
 @router.post("/releases", status_code=202)
 def release(house: Inside, person: Steward, asked: Asked) -> dict[str, Any]:
     """Spend and release; the job's identifier is that of the release."""
-    choice = choosing.chosen(asked.choice.model_dump())
+    log = house.logs.get(asked.log)
+    choice = house.chosen(log, asked.choice.model_dump())
     now, _ = house.budgets.after(asked.source, choosing.build(choice))
     identity = house.release(
-        house.logs.get(asked.log),
+        log,
         choice,
         user=person.name,
         source=now.source,

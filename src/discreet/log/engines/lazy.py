@@ -135,6 +135,7 @@ class EngineLog(EventLog):
             left_out=self.left_out,
             clocks=self.clocks,
             classifier=self.classifier,
+            origin=self.origin,
         )
 
     def _check_room(self, size: int, what: str, advice: str) -> None:
@@ -189,7 +190,8 @@ class EngineLog(EventLog):
         elif reads == "variants":
             _ = self.variants
         elif reads == "cases":
-            self._check_room(self.events * NEW_EVENT_BYTES, "as many new events", "")
+            advice = "leave times out (times=False, --no-times), or "
+            self._check_room(self.events * NEW_EVENT_BYTES, "as many new events", advice)
             self._check_columns(columns)
         else:
             _ = self._loaded

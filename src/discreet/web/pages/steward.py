@@ -158,7 +158,7 @@ def _choosing(
     problem: str = "",
     form: FormData | None = None,
 ) -> Response:
-    kept = log.choice.get("what", "variants")
+    kept = log.choice.get("what") or choosing.usual(timed=house.timed(log))
     shared = what if what in choosing.SHARED else kept
     names = choosing.offered(shared)
     if mechanism not in names:
@@ -214,16 +214,15 @@ def set_choice(
     level = text(form, "level")
     if level and level != "own":
         given["epsilon"] = level
-    if given.get("zone") == "":  # hours are those of the zone in which times are read
-        given["zone"] = log.reading.get("timezone", "")
     try:
-        choice = choosing.chosen(
+        choice = house.chosen(
+            log,
             {
                 "what": what,
                 "mechanism": mechanism,
                 "suffix": text(form, "suffix"),
                 "parameters": given,
-            }
+            },
         )
     except DiscreetError as error:
         return _choosing(request, house, log, what, mechanism, person.name, str(error), form)
@@ -236,7 +235,7 @@ def advise(house: Inside, person: Steward, form: Form, identity: str) -> Respons
     """Begin the sweep over budgets."""
     log = house.logs.get(identity)
     if not log.choice:
-        house.logs.set_choice(log, choosing.chosen({"parameters": {"epsilon": 1.0}}))
+        house.logs.set_choice(log, house.chosen(log, {"parameters": {"epsilon": 1.0}}))
     house.advise(house.logs.get(identity), person.name)
     return to(f"/logs/{identity}/choose#advice")
 
