@@ -40,7 +40,7 @@ def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
                 f"{', '.join(sorted(known))}"
             )
         wanted = {"types": dict, "drop_incomplete": bool}.get(key, str)
-        listed = key in ("case_attributes", "tie_break") and isinstance(value, list)
+        listed = key in ("case_attributes", "tie_break", "transitions") and isinstance(value, list)
         if not (listed or isinstance(value, wanted)):
             raise LogError(f"{path.name}: {key} must be a {wanted.__name__}, not {value!r}")
     return found

@@ -62,6 +62,7 @@ def read_log(
     duplicates: Duplicates = "error",
     drop_incomplete: bool = False,
     case_attributes: Sequence[str] | str = (),
+    transitions: Sequence[str] | str = (),
     tie_break: Sequence[str] | str = (),
     query: str | None = None,
     engine: EngineName = "auto",
@@ -97,6 +98,10 @@ def read_log(
     `sheet` is one of an Excel file. `order="file"` keeps the order of the file and leaves the
     timestamps out. `duplicates="merge"` reads XES traces of the same name as one case.
     `drop_incomplete` leaves out cases that lack a required value, and events without a case.
+    Where each activity has a row for each transition of its lifecycle, such as start and complete,
+    `transitions="complete"` keeps one event of each: those of the transitions named, as they are
+    written in the log, and those that carry none. A case with no such event is left out. Or
+    `classifier="activity+lifecycle"` makes them different activities.
     `case_attributes` names columns that describe a whole case, as in "age, sex"; they get
     the prefix `case:` of such columns, which XES marks itself.
     `further=False` leaves out all columns that have no role, which is faster.
@@ -136,6 +141,7 @@ def read_log(
         decimal=decimal,
         drop_incomplete=drop_incomplete,
         case_attributes=_listed(case_attributes),
+        transitions=_listed(transitions),
         tie_break=_listed(tie_break),
     )
     xes = partial(

@@ -52,6 +52,7 @@ class Shape:
     drop_incomplete: bool = False
     case_attributes: tuple[str, ...] = ()
     tie_break: tuple[str, ...] = ()
+    transitions: tuple[str, ...] = ()
 
     def of(self, raw: RawTable) -> Shaped:
         """The table under XES names, with every required value there."""
@@ -64,7 +65,10 @@ class Shape:
             LIFECYCLE: self.lifecycle,
         }
         needed = (CASE, ACTIVITY, TIME) if timed else (CASE, ACTIVITY)
-        chosen = choose(columns, given, needed, usual=raw.public_names)
+        staged = (*needed, LIFECYCLE) if self.transitions else needed
+        chosen = choose(columns, given, staged, usual=raw.public_names)
+        if self.transitions:
+            raw = self._of_transitions(raw, chosen[LIFECYCLE])
         left_out = LeftOut()
         if self.drop_incomplete:
             required = [chosen[role] for role in needed]
@@ -137,6 +141,18 @@ class Shape:
         """The zone of times that carry no offset."""
         return self.timezone or "UTC"
 
+    def kept(self, lifecycle: pl.Series) -> pl.Series:
+        """Which events are kept: those of the transitions named, and those that carry none."""
+        said = _as_text(lifecycle, WORDS[LIFECYCLE])
+        return said.is_null() | said.is_in(self.transitions)
+
+    def _of_transitions(self, raw: RawTable, column: str) -> RawTable:
+        """The events of the transitions named, each judged by itself."""
+        kept = raw.only(self.kept(raw.table[column]))
+        if raw.table.height and not kept.table.height:
+            raise no_such_transition(self.transitions, column)
+        return kept
+
     def _times(self, raw: RawTable, column: str) -> Instants:
         values = raw.table[column]
         if values.null_count():
@@ -169,6 +185,15 @@ class Shape:
                 f"not of the type {kind!r}; correct the value, or declare the column as text"
             )
         return fresh
+
+
+def no_such_transition(transitions: Sequence[str], column: str) -> LogError:
+    """What is said where nothing is left of a log."""
+    named = " or ".join(map(repr, transitions))
+    return LogError(
+        f"no event has the transition {named} in the column {column!r}; name those to keep with "
+        f"{option('transitions')}, written as they are there"
+    )
 
 
 def _telling(values: pl.Series, unread: list[int]) -> int:

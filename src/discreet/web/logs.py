@@ -41,6 +41,7 @@ READING = (
     "encoding",
     "sheet",
     "classifier",
+    "transitions",
     "order",
     "duplicates",
     "tie_break",
