@@ -123,5 +123,7 @@ def test_spark_keeps_the_transitions_that_are_named(session: Any, tmp_path: Path
         found = read_log(tmp_path, engine="spark", **options)
         assert found.variants == memory.variants
         assert found.events < table.height
+    table.with_columns(pl.lit("start").alias(LIFECYCLE)).write_parquet(tmp_path / "1.parquet")
+    (tmp_path / "2.parquet").unlink()
     with pytest.raises(LogError, match="no event has the transition 'end'"):
         read_log(tmp_path, engine="spark", transitions="end")
