@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from discreet.certificate import CertificateError as CertificateError
     from discreet.distances.similarity import relative_log_similarity as relative_log_similarity
     from discreet.errors import DiscreetError as DiscreetError
+    from discreet.errors import DiscreetWarning as DiscreetWarning
     from discreet.generative.model import TrainedModel as TrainedModel
     from discreet.generative.model import load_model as load_model
     from discreet.generative.run import train as train
     from discreet.ledger.errors import LedgerError as LedgerError
     from discreet.ledger.ledger import Ledger as Ledger
+    from discreet.log.cautions import PeopleWarning as PeopleWarning
+    from discreet.log.cautions import TransitionsWarning as TransitionsWarning
     from discreet.log.errors import LogError as LogError
     from discreet.log.events import EventLog as EventLog
     from discreet.log.follows import Follows as Follows
@@ -53,9 +56,10 @@ else:
         "audits": ("audit",),
         "certificate": ("Certificate", "CertificateError"),
         "distances.similarity": ("relative_log_similarity",),
-        "errors": ("DiscreetError",),
+        "errors": ("DiscreetError", "DiscreetWarning"),
         "ledger.errors": ("LedgerError",),
         "ledger.ledger": ("Ledger",),
+        "log.cautions": ("PeopleWarning", "TransitionsWarning"),
         "log.errors": ("LogError",),
         "log.events": ("EventLog",),
         "log.follows": ("Follows",),

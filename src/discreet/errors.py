@@ -1,4 +1,4 @@
-"""The root of every error that the library raises on purpose."""
+"""The roots of every error and of every warning that the library raises on purpose."""
 
 from __future__ import annotations
 
@@ -8,3 +8,7 @@ class DiscreetError(Exception):
 
     Errors about what was given are ValueErrors as well.
     """
+
+
+class DiscreetWarning(UserWarning):
+    """Something that the holder of a log should know before it is released."""

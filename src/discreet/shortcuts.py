@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,10 +44,16 @@ def release(
     line, where there is a ledger a release is booked on a `source`, or says `no_ledger`, and a
     budget that protects hardly anybody is refused unless `allow_weak`.
 
+    Where a column looks as if it named people and single cases are protected, a PeopleWarning says
+    so to the holder of the log; a TransitionsWarning, where starts and completions are read as
+    events of their own.
+
     >>> import discreet
-    >>> log = discreet.sample_log("permits", cases=2000, seed=1)
-    >>> discreet.release(log, epsilon=1, delta=1e-6, no_ledger=True).guarantee.holds
-    Budget(epsilon=1.0, delta=1e-06)
+    >>> rows = discreet.sample_log("permits", cases=2000, seed=1).to_polars()
+    >>> people = {"individual": "case:person", "cases_per_individual": 2}
+    >>> release = discreet.release(rows, epsilon=1, delta=1e-6, no_ledger=True, **people)
+    >>> release.guarantee.bound()
+    "ε = 1, δ = 1e-06 for any one person (column 'case:person', at most 2 cases each)"
     """
     known = inspect.signature(read_log).parameters
     reading = {name: options.pop(name) for name in list(options) if name in known}
@@ -63,6 +70,7 @@ def release(
     if types and not isinstance(log, EventLog):
         reading["types"] = types
     chosen = build(name, epsilon=epsilon, **given)
+    chosen.check_people(reading.get("individual"))
     if not allow_weak:
         chosen.target.refuse_if_too_weak()
     booking = booking_for(source, purpose=purpose, bypass=no_ledger)
@@ -71,4 +79,6 @@ def release(
     events = log if isinstance(log, EventLog) else read_log(log, **reading)
     if unasked and not events.has_times and not attributes:
         chosen = build(plain, epsilon=epsilon, **options)
+    for caution in chosen.cautions(events):
+        warnings.warn(caution, stacklevel=2)
     return booking.release(chosen, events, insecure_seed)

@@ -57,7 +57,7 @@ def test_a_transition_that_no_event_has_is_refused(path: Path, tmp_path: Path) -
     path.write_text(text)
     for engine in ("memory", "duckdb"):
         with pytest.raises(LogError, match=r"no event has the transition 'COMPLETE'.*--transiti"):
-            read_log(path, transitions="COMPLETE", engine=engine)  # type: ignore[arg-type]
+            read_log(path, transitions="COMPLETE", engine=engine)
     path.write_text(text.replace("lifecycle", "rest"))
     with pytest.raises(LogError, match=r"no column looks like the lifecycle.*--lifecycle"):
         read_log(path, transitions="complete")

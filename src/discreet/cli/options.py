@@ -83,8 +83,7 @@ READING = {
     "lifecycle": "column of the lifecycle transition",
     "individual": "column that names the person a case belongs to",
     "classifier": "what counts as an activity: activity, or activity+lifecycle",
-    "transitions": "lifecycle transitions whose events are kept, as in complete; events that carry "
-    "none stay, all others are left out",
+    "transitions": "lifecycle transitions whose events are kept, as in complete",
     "case_attributes": "columns that describe a whole case, as in age,sex",
     "timezone": "zone of times that carry no offset, as in Europe/Amsterdam; default UTC",
     "timestamp_format": "day-first, month-first, a format such as '%d/%m/%Y %H:%M', or seconds, "

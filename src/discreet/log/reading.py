@@ -209,6 +209,7 @@ def read_log(
             names=shaped.names,
             left_out=shaped.left_out,
             clocks=shaped.clocks,
+            transitions=shaped.transitions,
             whole_schema=None if whole is None else whole.table,
         )
     except LogError:

@@ -11,6 +11,7 @@ import polars as pl
 from discreet.log.columns import WORDS, choose, existing
 from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, LeftOut
+from discreet.log.people import looks_like_a_person
 from discreet.log.raw import RawTable
 from discreet.log.times import Clocks, Instants, first_bare, read_times, readings, why_unread
 from discreet.log.types import Type, typed
@@ -29,6 +30,7 @@ class Shaped(NamedTuple):
     clocks: Clocks = Clocks()
     further: Mapping[str, str] = {}
     """What columns without a role are called here, by their name in the file."""
+    transitions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,17 +121,18 @@ class Shape:
         for column in ties:
             _check_orders(table[renamed[column]], column, raw)
         order = tuple(renamed[column] for column in ties)
-        return Shaped(table, person, names, left_out, order, clocks, further)
+        return Shaped(table, person, names, left_out, order, clocks, further, self.transitions)
 
     def without_rows(self, raw: RawTable) -> Shaped:
         """What the table will look like; raises what is wrong with the name or type of a column."""
         return replace(self, drop_incomplete=False).of(replace(raw, table=raw.table.clear()))
 
     def roles(self, found: Shaped) -> list[str]:
-        """The columns of a table that are needed to count its cases."""
+        """The columns of a table that are needed to count its cases, and to say whose they are."""
         needed = [column for role, column in found.names.items() if role in WORDS]
         person = () if self.individual is None else (self.individual,)
-        return list(dict.fromkeys((*needed, *person, *self.tie_break)))
+        likely = (name for name in found.further if looks_like_a_person(name))
+        return list(dict.fromkeys((*needed, *person, *self.tie_break, *likely)))
 
     def narrowed(self, columns: Sequence[str]) -> Shape:
         """The same for a table that has only some of the columns."""
