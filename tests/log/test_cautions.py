@@ -41,7 +41,8 @@ def said(log: EventLog, kind: type[Warning]) -> list[str]:
 @pytest.mark.parametrize(
     "column",
     ["patient_id", "PatientNr", "Patient", "case:person", "Kunde", "customer no", "client-name",
-     "case:Applicant ID", "id_patient", "Kundennummer", "MRN", "BürgerID", "Patienten-ID", "patients"],
+     "case:Applicant ID", "id_patient", "Kundennummer", "MRN", "BürgerID", "Patienten-ID",
+     "patients"],
 )  # fmt: skip
 def test_columns_that_look_like_a_person(column: str) -> None:
     assert looks_like_a_person(column)

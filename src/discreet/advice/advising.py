@@ -14,6 +14,7 @@ from typing import Any
 
 from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of, visible_at
 from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, with_default
+from discreet.log.cautions import cautions
 from discreet.log.events import EventLog
 from discreet.mechanisms.generative.base import Generative
 from discreet.mechanisms.parameters import ParameterError
@@ -41,12 +42,15 @@ class Advice:
     cases_per_individual: int | None
     seconds: float
     left_out: dict[str, list[str]]
+    cautions: tuple[str, ...] = ()
+    """Whom it would protect, and what is read as an event, where that may surprise."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
             "warning": WARNING,
             "cost": COST,
+            "cautions": list(self.cautions),
             "delta": self.delta,
             "cases_per_individual": self.cases_per_individual,
             "people": None if self.people is None else asdict(self.people),
@@ -118,6 +122,7 @@ def advise(
         cases_per_individual=bound,
         seconds=seconds,
         left_out=left_out | trials.left_out,
+        cautions=() if stand_in else tuple(map(str, cautions(log, people_protected=bool(bound)))),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.exceptions import RequestValidationError
@@ -59,6 +59,7 @@ class Choice(Strict):
     mechanism: str | None = None
     suffix: str | None = None
     parameters: dict[str, Any] = {}
+    unit: Literal["case", "individual"] | None = None
 
 
 class Reading(Strict):
@@ -212,8 +213,9 @@ def choose(house: Inside, person: Steward, identity: str, choice: Choice) -> dic
     """Say what is to be shared; answers what would be promised."""
     found = house.logs.get(identity)
     checked = choosing.chosen(choice.model_dump())
+    choosing.check_people(checked, found.reading)
     house.logs.set_choice(found, checked)
-    promise = choosing.build(checked).guarantee()
+    promise = house.promise(found, checked)
     return {"choice": checked, "guarantee": promise.to_dict(), "explanation": promise.explain()}
 
 
@@ -250,10 +252,11 @@ def cancel(house: Inside, person: Anybody, identity: str) -> dict[str, Any]:
 @router.post("/releases", status_code=202)
 def release(house: Inside, person: Steward, asked: Asked) -> dict[str, Any]:
     """Spend and release; the job's identifier is that of the release."""
-    choice = choosing.chosen(asked.choice.model_dump())
+    log, choice = house.logs.get(asked.log), choosing.chosen(asked.choice.model_dump())
+    choosing.check_people(choice, log.reading)
     now, _ = house.budgets.after(asked.source, choosing.build(choice))
     identity = house.release(
-        house.logs.get(asked.log),
+        log,
         choice,
         user=person.name,
         source=now.source,

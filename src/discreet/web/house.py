@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Row, insert, select
 
 from discreet.language import translate
+from discreet.privacy.guarantee import Guarantee
 from discreet.web import database as tables
 from discreet.web.asking import Asking
 from discreet.web.budgets import Budgets
@@ -60,6 +61,14 @@ class House:
         if job is None:
             job = self.jobs.get(self.jobs.add("look", user, self._spec(log), log=log.id))
         return job
+
+    def promise(self, log: Log, choice: Mapping[str, Any]) -> Guarantee:
+        """What a choice promises; by which columns, where the log was read already."""
+        promise = build(choice).guarantee()
+        job = self.jobs.latest("look", log.id, reading=log.reading)
+        if job is None or job.state != "done":
+            return promise
+        return promise.naming(job.result["roles"]["case"], job.result["individual"])
 
     def look_again(self, log: Log, user: str) -> None:
         """Read it once more."""
