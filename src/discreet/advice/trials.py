@@ -197,6 +197,7 @@ def _cell(name: str, given: dict[str, Any]) -> _Cell:
     except Exception as error:
         return _Cell(None, Trial(name, epsilon, problem=_words(error)))
     budget = "nothing finite" if promise.holds is None else str(promise.holds)
+    budget += f" {promise.per}"
     if promise.neighbours != "add-remove":
         budget += f" ({promise.neighbours})"
     return _Cell(built, Trial(name, epsilon, promise.status, budget))

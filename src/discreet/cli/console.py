@@ -67,7 +67,7 @@ def show_promise(certificate: Certificate, *, failed: bool = False) -> None:
     promise = certificate.guarantee
     lines = [*(f"! {warning}" for warning in certificate.warnings), promise.explain()]
     style = "red" if failed else STYLES.get(promise.strength, "red")
-    title = f"{certificate.mechanism}: {promise.bound()}, {promise.level()}"
+    title = f"{certificate.mechanism}: {promise.bound(named=False)}, {promise.level()}"
     panel("\n".join(lines), title, style)
 
 

@@ -15,6 +15,7 @@ from discreet.errors import DiscreetWarning
 from discreet.log.cautions import cautions
 from discreet.log.events import EventLog, Reads
 from discreet.log.files import LOG_SUFFIXES
+from discreet.log.layout import released_names
 from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.parameters import (
     Parameter,
@@ -252,7 +253,7 @@ class Mechanism(ABC, Generic[A_co]):
             notes=self._notes(),
             seed=insecure_seed,
             provider=self.provider(),
-            columns={role: name for role, name in log.names.items() if name != role},
+            columns=released_names(log),
             classifier=log.classifier,
         )
 

@@ -204,10 +204,17 @@ class Guarantee:
         kind = "bounded" if column is None else self.unit
         return words.named[kind].format(column=repr(column), cases=self.cases_per_individual)
 
-    def bound(self, language: str | None = None) -> str:
-        """The budget that holds and whom it is about, in few words."""
+    @property
+    def per(self) -> str:
+        """Whom it is about, for programmers."""
+        most = self.cases_per_individual
+        return f"per {self.unit}" if most is None else f"per {self.unit} of at most {most} cases"
+
+    def bound(self, *, named: bool = True, language: str | None = None) -> str:
+        """The budget that holds and whom it is about; `named` says by which column."""
         words = vocabulary(language)
-        return f"{self.holds or words.no_bound} {words.any_one[self.unit]}{self._named(words)}"
+        whom = words.any_one[self.unit] + (self._named(words) if named else "")
+        return f"{self.holds or words.no_bound} {whom}"
 
     def warnings(self, *, cases: int | None = None, language: str | None = None) -> tuple[str, ...]:
         """What must be stated beside the promise when this many cases were released.
@@ -244,11 +251,9 @@ class Guarantee:
 
     def __repr__(self) -> str:
         private = "" if self.private else ", NOT PRIVATE"
-        most = self.cases_per_individual
-        many = "" if most is None else f" of at most {most} cases"
         return (
             f"Guarantee({self.holds or 'no bound'}, {self.status}, {self.neighbours}, "
-            f"per {self.unit}{many}{private})"
+            f"{self.per}{private})"
         )
 
     def _repr_html_(self) -> str:
