@@ -21,6 +21,8 @@ from discreet.log.samples import PERSON, sample_log
 from discreet.log.shaping import Shape
 from discreet.mechanisms.registry import mechanism
 from discreet.testing import ENGINE_CHECKS, check_engine
+from tests import golden
+from tests.ways.test_golden import compare
 
 pytest.importorskip("pyspark", reason="needs the extra spark")
 if shutil.which("java") is None:
@@ -127,3 +129,9 @@ def test_spark_keeps_the_transitions_that_are_named(session: Any, tmp_path: Path
     (tmp_path / "2.parquet").unlink()
     with pytest.raises(LogError, match="no event has the transition 'end'"):
         read_log(tmp_path, engine="spark", transitions="end")
+
+
+@pytest.mark.parametrize("name", ["headtail", "travas", "whole, people", "dpim"])
+def test_a_release_from_spark_is_as_it_was(name: str, session: Any, tmp_path: Path) -> None:
+    counted = read_log(golden.LOG, engine="spark", **golden.reading(name))
+    compare(name, golden.found(name, counted, tmp_path), "counted")
