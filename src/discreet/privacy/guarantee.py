@@ -225,8 +225,7 @@ class Guarantee:
         if self.randomness == "seeded":
             found.append(words.seeded)
         if self.holds is None:
-            one, named = words.one[self.unit], self._named(words)
-            return (*found, words.unbounded.format(one=one, named=named))
+            return (*found, words.unbounded.format(one=words.one[self.unit], named=""))
         epsilon, delta = self.holds.epsilon, self.holds.delta
         if epsilon > MODERATE_EPSILON:
             found.append(
