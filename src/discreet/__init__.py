@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from discreet.generative.run import train as train
     from discreet.ledger.errors import LedgerError as LedgerError
     from discreet.ledger.ledger import Ledger as Ledger
+    from discreet.log.cautions import PeopleWarning as PeopleWarning
+    from discreet.log.cautions import TransitionsWarning as TransitionsWarning
     from discreet.log.errors import LogError as LogError
     from discreet.log.events import EventLog as EventLog
     from discreet.log.follows import Follows as Follows
@@ -57,6 +59,7 @@ else:
         "errors": ("DiscreetError", "DiscreetWarning"),
         "ledger.errors": ("LedgerError",),
         "ledger.ledger": ("Ledger",),
+        "log.cautions": ("PeopleWarning", "TransitionsWarning"),
         "log.errors": ("LogError",),
         "log.events": ("EventLog",),
         "log.follows": ("Follows",),

@@ -1,4 +1,4 @@
-"""The root of every error that the library raises on purpose."""
+"""The roots of every error and of every warning that the library raises on purpose."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class DiscreetWarning(UserWarning):
     """
 
 
-def warn(text: str) -> None:
+def warn(said: str | DiscreetWarning) -> None:
     """Warn whoever called the library, at the line of the call."""
     frame, level = inspect.currentframe(), 1
     while frame and str(frame.f_globals.get("__name__")).partition(".")[0] == "discreet":
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, DiscreetWarning, stacklevel=level)
+    kind = type(said) if isinstance(said, DiscreetWarning) else DiscreetWarning
+    warnings.warn(str(said), kind, stacklevel=level)

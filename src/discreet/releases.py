@@ -188,7 +188,7 @@ class Release(Generic[A_co]):
         private = "" if promise.private else ", NOT PRIVATE"
         return (
             f"Release({self.mechanism}: {self.describe()}; {promise.holds or 'no bound'}, "
-            f"{promise.status}{private})"
+            f"{promise.status}, {promise.per}{private})"
         )
 
     def _repr_html_(self) -> str:

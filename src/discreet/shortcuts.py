@@ -47,10 +47,16 @@ def release(
     budget that protects hardly anybody is refused unless `allow_weak`. `write` of what comes back
     notes on the ledger that it was written.
 
+    Where a column looks as if it named people and single cases are protected, a PeopleWarning says
+    so to the holder of the log; a TransitionsWarning, where starts and completions are read as
+    events of their own.
+
     >>> import discreet
-    >>> log = discreet.sample_log("permits", cases=2000, seed=1)
-    >>> discreet.release(log, epsilon=1, delta=1e-6, no_ledger=True).guarantee.holds
-    Budget(epsilon=1.0, delta=1e-06)
+    >>> rows = discreet.sample_log("permits", cases=2000, seed=1).to_polars()
+    >>> people = {"individual": "case:person", "cases_per_individual": 2}
+    >>> release = discreet.release(rows, epsilon=1, delta=1e-6, no_ledger=True, **people)
+    >>> release.guarantee.bound()
+    "ε = 1, δ = 1e-06 for any one person (column 'case:person', at most 2 cases each)"
     """
     reading = {name: options.pop(name) for name in Reading.parameters() if name in options}
     if reading and isinstance(log, EventLog):
@@ -64,6 +70,7 @@ def release(
     if asked.types:
         reading["types"] = asked.types
     chosen = asked.mechanism
+    chosen.check_people(reading.get("individual"))
     if not allow_weak:
         chosen.target.refuse_if_too_weak()
     booking = booking_for(source, purpose=purpose, bypass=no_ledger, warn=warn)

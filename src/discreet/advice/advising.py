@@ -14,6 +14,7 @@ from typing import Any
 
 from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of, visible_by
 from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, trial_of
+from discreet.log.cautions import cautions
 from discreet.log.events import EventLog
 from discreet.mechanisms.generative.base import Generative
 from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
@@ -44,12 +45,15 @@ class Advice:
     left_out: dict[str, list[str]]
     default: str
     """The mechanism that is released with these options where none is named."""
+    cautions: tuple[str, ...] = ()
+    """Whom it would protect, and what is read as an event, where that may surprise."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
             "warning": WARNING,
             "cost": COST,
+            "cautions": list(self.cautions),
             "delta": self.delta,
             "default": self.default,
             "cases_per_individual": self.cases_per_individual,
@@ -131,6 +135,7 @@ def advise(
         seconds=seconds,
         left_out=left_out | trials.left_out,
         default=default,
+        cautions=() if stand_in else tuple(map(str, cautions(log, people_protected=bool(bound)))),
     )
 
 

@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-
 from discreet.log.events import EventLog
+from discreet.log.people import BOUNDS, kept_by
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.steps import Selecting
 from discreet.product import variants_of
-
-BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
-"""Bounds on the cases of a person that are tried, up to the first that keeps everything."""
 
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 """Sizes up to which a variant may be called rare."""
@@ -65,13 +61,14 @@ class Visible:
 
 
 def people_of(log: EventLog) -> People | None:
-    """Cases per person and what each bound keeps; None where the log names nobody."""
+    """Cases per person and what each bound keeps, up to the first that keeps everything; None
+    where the log names nobody."""
     if log.individual is None:
         return None
     owned = log.cases_of_individuals()
     bounds = []
     for bound in BOUNDS:
-        kept = float(np.minimum(owned, bound).sum() / owned.sum())
+        kept = kept_by(owned, bound)
         bounds.append(Bound(bound, kept, float((owned <= bound).mean())))
         if kept == 1.0:
             break

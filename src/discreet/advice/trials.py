@@ -210,6 +210,7 @@ def _cell(name: str, built: Mechanism, *, default: bool = False) -> _Cell:
     """A mechanism and what it promises, before its first run."""
     promise = built.guarantee()
     budget = "nothing finite" if promise.holds is None else str(promise.holds)
+    budget += f" {promise.per}"
     if promise.neighbours != "add-remove":
         budget += f" ({promise.neighbours})"
     return _Cell(built, Trial(name, built.epsilon, promise.status, budget, default=default))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 from typer import Option
 
-from discreet.cli.console import err, out, print_json, show_table, watched
+from discreet.cli.console import err, out, print_json, show_table, steward_note, watched
 from discreet.cli.options import (
     Delta,
     Epsilons,
@@ -173,6 +173,8 @@ def _show(advice: Advice, covered: str) -> None:
 
     warning = covered or translate("For you: %(warning)s.", warning=translate(WARNING))
     err.print(Text(warning, "bold yellow"))
+    for caution in advice.cautions:
+        steward_note(caution)
     if advice.people is not None:
         people = advice.people
         title = translate(

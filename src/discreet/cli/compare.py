@@ -91,6 +91,7 @@ def compare(
     if output is not None:
         raise ParameterError("--output goes with --private; otherwise use discreet release")
     from discreet.advice.trials import COST, run_trials
+    from discreet.log.cautions import cautions
     from discreet.mechanisms.registry import mechanism_class
 
     for name in names:
@@ -119,6 +120,9 @@ def compare(
         )
         return
     steward_note("these read the raw log.")
+    bounded = parameters.get("cases_per_individual") is not None
+    for caution in cautions(events, people_protected=bounded):
+        steward_note(str(caution))
     for budget in sorted(set(budgets)):
         _show([trial for trial in found.ran if trial.epsilon == budget], found)
     for problem, names in found.left_out.items():

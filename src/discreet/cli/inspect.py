@@ -66,6 +66,8 @@ def inspect(
         rows.append(("individuals", f"{facts['individuals']:,}"))
         rows.append(("cases per individual", f"up to {facts['most_cases_per_individual']:,}"))
     show_table((), rows)
+    for caution in facts["cautions"]:
+        steward_note(caution)
     out.print("\nColumns")
     show_table((), [(one["name"], one["role"] or "", one["type"]) for one in facts["columns"]])
     out.print("\nMost frequent variants")

@@ -120,6 +120,8 @@ def release(
     if asked.types:
         values["types"] = ", ".join(f"{column}:{kind}" for column, kind in asked.types.items())
     chosen = asked.mechanism
+    if not look:
+        chosen.check_people(reading.get("individual"))
     tell = _nothing if quiet else steward_note
     booking = booking_of(chosen, log, output, values, suffixes=chosen.suffixes, tell=tell)
     booking.check(chosen, seeded=insecure_seed is not None)
@@ -230,7 +232,7 @@ def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) 
             }
         )
         return
-    out.print(f"{chosen.name} would promise {promise.holds or 'nothing'} ({promise.level()}):")
+    out.print(f"{chosen.name} would promise {promise.bound()} ({promise.level()}):")
     out.print(Text(promise.explain()))
     show_steps(promise)
     for note in chosen._notes():

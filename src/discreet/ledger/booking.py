@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import DiscreetWarning
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.location import Location, locate
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 Tell = Callable[[str], None]
 """Says something to the holder of the log: never part of a release."""
 
+Warn = Callable[[str | DiscreetWarning], None]
+"""Says what the holder of the log should know before it is released."""
+
 
 def booking_for(
     source: str | None,
@@ -43,7 +47,7 @@ def booking_for(
     user: str | None = None,
     where: str | Path | Location | None = None,
     tell: Tell | None = None,
-    warn: Tell | None = None,
+    warn: Warn | None = None,
 ) -> Booking:
     """Decide whether a release is booked: where there is a ledger, it must be or say otherwise.
 
@@ -51,7 +55,7 @@ def booking_for(
     the holder of the log should think about, `tell` everything else; without it, that too.
     """
     tell = tell or _nothing
-    warn = warn or tell
+    warn = warn or _saying(tell)
     if bypass:
         if source is not None:
             raise LedgerError("--source books on a ledger and --no-ledger does not: choose one")
@@ -70,8 +74,13 @@ def booking_for(
     return Booking("none", tell, warn)
 
 
-def _nothing(text: str) -> None:
+def _nothing(text: object) -> None:
     """Say nothing."""
+
+
+def _saying(tell: Tell) -> Warn:
+    """Warnings told as what they say."""
+    return lambda said: tell(str(said))
 
 
 @dataclass(frozen=True)
@@ -88,7 +97,7 @@ class Booking:
 
     use: LedgerUse
     tell: Tell = field(default=_nothing, repr=False)
-    warn: Tell = field(default=_nothing, repr=False)
+    warn: Warn = field(default=_nothing, repr=False)
 
     def check(self, mechanism: Mechanism, *, seeded: bool = False) -> None:
         """Refuse on public parameters, before the data are read."""
@@ -99,8 +108,9 @@ class Booking:
     def release(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
         """Warn the holder of the log, spend, then draw."""
         mechanism.check(log)
+        cautions = {str(one): one for one in mechanism.cautions(log)}
         for warning in mechanism.advice(log):
-            self.warn(warning)
+            self.warn(cautions.get(warning, warning))
         self.recognise(log)
         return self._drawn(mechanism, log, seed)
 
@@ -177,7 +187,7 @@ class Booking:
 class LedgerBooking(Booking):
     """A release or training on the budget of a source: spent before it is drawn, then noted."""
 
-    def __init__(self, ledger: Ledger, source: str, purpose: str, tell: Tell, warn: Tell) -> None:
+    def __init__(self, ledger: Ledger, source: str, purpose: str, tell: Tell, warn: Warn) -> None:
         super().__init__("booked", tell, warn)
         self.ledger, self.source, self.purpose = ledger, ledger.name_of(source), purpose
         self.paid: Paid | None = None

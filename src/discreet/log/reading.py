@@ -107,6 +107,7 @@ def _read_as(data: Any, reading: Reading) -> EventLog:
             names=shaped.names,
             left_out=shaped.left_out,
             clocks=shaped.clocks,
+            transitions=shaped.transitions,
             whole_schema=None if whole is None else whole.table,
         )
     except LogError:
@@ -164,6 +165,10 @@ def read_log(data: Any, /, **options: Any) -> EventLog:
     `sheet` is one of an Excel file. `order="file"` keeps the order of the file and leaves the
     timestamps out. `duplicates="merge"` reads XES traces of the same name as one case.
     `drop_incomplete` leaves out cases that lack a required value, and events without a case.
+    Where each activity has a row for each transition of its lifecycle, such as start and complete,
+    `transitions="complete"` keeps one event of each: those of the transitions named, as they are
+    written in the log, and those that carry none. A case with no such event is left out. Or
+    `classifier="activity+lifecycle"` makes them different activities.
     `case_attributes` names columns that describe a whole case, as in "age, sex"; they get
     the prefix `case:` of such columns, which XES marks itself.
     `further=False` leaves out all columns that have no role, which is faster.

@@ -11,6 +11,7 @@ import polars as pl
 from discreet.log.columns import WORDS, choose, existing
 from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, LeftOut
+from discreet.log.people import looks_like_a_person
 from discreet.log.raw import RawTable
 from discreet.log.times import (
     Clocks,
@@ -42,6 +43,7 @@ class Shaped(NamedTuple):
     clocks: Clocks = Clocks()
     further: Mapping[str, str] = {}
     """What columns without a role are called here, by their name in the file."""
+    transitions: tuple[str, ...] = ()
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -83,6 +85,13 @@ class Reading:
     case_attributes: Sequence[str] | str = parameter(
         (),
         "columns that describe a whole case, as in age,sex",
+        read=listed,
+        canonical=distinct,
+        faces=ALL,
+    )
+    transitions: Sequence[str] | str = parameter(
+        (),
+        "lifecycle transitions whose events are kept, as in complete",
         read=listed,
         canonical=distinct,
         faces=ALL,
@@ -211,7 +220,10 @@ class Reading:
             LIFECYCLE: self.lifecycle,
         }
         needed = (CASE, ACTIVITY, TIME) if timed else (CASE, ACTIVITY)
-        chosen = choose(columns, given, needed, usual=raw.public_names)
+        staged = (*needed, LIFECYCLE) if self.transitions else needed
+        chosen = choose(columns, given, staged, usual=raw.public_names)
+        if self.transitions:
+            raw = self._of_transitions(raw, chosen[LIFECYCLE])
         left_out = LeftOut()
         if self.drop_incomplete:
             required = [chosen[role] for role in needed]
@@ -262,17 +274,19 @@ class Reading:
         for column in ties:
             _check_orders(table[renamed[column]], column, raw)
         order = tuple(renamed[column] for column in ties)
-        return Shaped(table, person, names, left_out, order, clocks, further)
+        transitions = tuple(self.transitions)
+        return Shaped(table, person, names, left_out, order, clocks, further, transitions)
 
     def without_rows(self, raw: RawTable) -> Shaped:
         """What the table will look like; raises what is wrong with the name or type of a column."""
         return replace(self, drop_incomplete=False).of(replace(raw, table=raw.table.clear()))
 
     def roles(self, found: Shaped) -> list[str]:
-        """The columns of a table that are needed to count its cases."""
+        """The columns of a table that are needed to count its cases, and to say whose they are."""
         needed = [column for role, column in found.names.items() if role in WORDS]
         person = () if self.individual is None else (self.individual,)
-        return list(dict.fromkeys((*needed, *person, *self.tie_break)))
+        likely = (name for name in found.further if looks_like_a_person(name))
+        return list(dict.fromkeys((*needed, *person, *self.tie_break, *likely)))
 
     def narrowed(self, columns: Sequence[str]) -> Reading:
         """The same for a table that has only some of the columns."""
@@ -283,6 +297,18 @@ class Reading:
     def zone(self) -> str:
         """The zone of times that carry no offset."""
         return self.timezone or "UTC"
+
+    def kept(self, lifecycle: pl.Series) -> pl.Series:
+        """Which events are kept: those of the transitions named, and those that carry none."""
+        said = _as_text(lifecycle, WORDS[LIFECYCLE])
+        return said.is_null() | said.is_in(self.transitions)
+
+    def _of_transitions(self, raw: RawTable, column: str) -> RawTable:
+        """The events of the transitions named, each judged by itself."""
+        kept = raw.only(self.kept(raw.table[column]))
+        if raw.table.height and not kept.table.height:
+            raise no_such_transition(self.transitions, column)
+        return kept
 
     def _times(self, raw: RawTable, column: str) -> Instants:
         values = raw.table[column]
@@ -316,6 +342,15 @@ class Reading:
                 f"not of the type {kind!r}; correct the value, or declare the column as text"
             )
         return fresh
+
+
+def no_such_transition(transitions: Sequence[str], column: str) -> LogError:
+    """What is said where nothing is left of a log."""
+    named = " or ".join(map(repr, transitions))
+    return LogError(
+        f"no event has the transition {named} in the column {column!r}; name those to keep with "
+        f"{option('transitions')}, written as they are there"
+    )
 
 
 def _telling(values: pl.Series, unread: list[int]) -> int:

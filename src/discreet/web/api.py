@@ -61,6 +61,7 @@ class Choice(Strict):
     mechanism: str | None = None
     suffix: str | None = None
     parameters: dict[str, Any] = {}
+    unit: Literal["case", "individual"] | None = None
 
 
 _TYPES: dict[type, Any] = {tuple: list[str] | str, dict: dict[str, str] | str}
@@ -233,7 +234,7 @@ def choose(house: Inside, person: Steward, identity: str, choice: Choice) -> dic
     found = house.logs.get(identity)
     checked = house.chosen(found, choice.model_dump())
     house.logs.set_choice(found, checked)
-    promise = choosing.build(checked).guarantee()
+    promise = house.promise(found, checked)
     return {"choice": checked, "guarantee": promise.to_dict(), "explanation": promise.explain()}
 
 

@@ -64,6 +64,7 @@ def approve(house: House, person: Person, identity: str, answer: str) -> None:
     offered = house.asking.get_offer(request.offer)
     log = house.logs.get(offered.log)
     choice = asked_choice(offered.choice, request.epsilon, request.delta)
+    choosing.check_people(choice, log.reading)
     house.budgets.after(request.source, choosing.build(choice))
     house.asking.decide(person.name, identity, approved=True, answer=answer)
     job = house.release(

@@ -15,6 +15,7 @@ from sqlalchemy import Row, delete, func, insert, select, update
 
 from discreet.language import translate
 from discreet.web import database as tables
+from discreet.web.choosing import check_people
 from discreet.web.database import Database, fresh_id, noted
 from discreet.web.jobs import Job
 from discreet.web.logs import Log
@@ -32,6 +33,7 @@ class Asking:
         """Let analysts ask for what was chosen for a log; replaces an earlier offer."""
         if not log.choice:
             raise WebError(translate("Choose first what is to be shared."))
+        check_people(log.choice, log.reading)
         if not (math.isfinite(at_once) and 0 <= at_once <= 10):
             raise WebError(translate("What may be spent without asking lies between 0 and 10."))
         with self.database.writing() as connection:

@@ -198,8 +198,37 @@ def chosen(
     if zone and "zone" in declared:
         parameters.setdefault("zone", zone)
     choice = {"what": what, "mechanism": name, "suffix": suffix, "parameters": parameters}
+    if given.get("unit") is not None:
+        choice["unit"] = _unit(given["unit"], parameters)
     build(choice)
     return choice
+
+
+def _unit(named: Any, parameters: Mapping[str, Any]) -> str:
+    """Who is to be protected, as it was said; it must go with the bound."""
+    if named not in ("case", "individual"):
+        raise ParameterError(f"unit is case or individual, not {named!r}")
+    if (named == "individual") != ("cases_per_individual" in parameters):
+        raise ParameterError(
+            translate(
+                "To protect people, say how many cases of each count; to protect single cases, "
+                "leave that empty."
+            )
+        )
+    return str(named)
+
+
+def check_people(choice: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
+    """Refuse to protect single cases where people are named, unless that was said."""
+    column, unit = reading.get("individual"), choice.get("unit")
+    if column and unit != "case" and "cases_per_individual" not in choice["parameters"]:
+        raise ParameterError(
+            translate(
+                "The column “%(column)s” names people: choose who is protected, any one person "
+                "(with how many cases each) or any one case only.",
+                column=column,
+            )
+        )
 
 
 def build(choice: Mapping[str, Any]) -> Mechanism:

@@ -15,6 +15,7 @@ from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Engine
 from discreet.log.errors import LogError
+from discreet.log.events import LIFECYCLE
 from discreet.log.reading import read_log
 from discreet.log.samples import PERSON, sample_log
 from discreet.log.shaping import Reading
@@ -110,6 +111,24 @@ def test_a_whole_log_is_that_of_memory(session: Any, tmp_path: Path) -> None:
         for engine in ("spark", "memory")
     )
     assert found.equals(expected)
+
+
+def test_spark_keeps_the_transitions_that_are_named(session: Any, tmp_path: Path) -> None:
+    table = sample_log("permits", cases=30, seed=2).table
+    kinds = pl.Series(LIFECYCLE, ["start", "it's", None])
+    table = table.with_columns(kinds.sample(table.height, with_replacement=True, seed=1))
+    table[:100].write_parquet(tmp_path / "1.parquet")
+    table[100:].write_parquet(tmp_path / "2.parquet")
+    forms: tuple[dict[str, Any], ...] = ({}, {"order": "file"})
+    for options in ({"transitions": "it's", **form} for form in forms):
+        memory = read_log(tmp_path, engine="memory", **options)
+        found = read_log(tmp_path, engine="spark", **options)
+        assert found.variants == memory.variants
+        assert found.events < table.height
+    table.with_columns(pl.lit("start").alias(LIFECYCLE)).write_parquet(tmp_path / "1.parquet")
+    (tmp_path / "2.parquet").unlink()
+    with pytest.raises(LogError, match="no event has the transition 'end'"):
+        read_log(tmp_path, engine="spark", transitions="end")
 
 
 @pytest.mark.parametrize("name", ["headtail", "travas", "whole, people", "dpim"])

@@ -126,12 +126,15 @@ class DuckDBEngine(SqlEngine):
         for i, column in enumerate(reading.tie_break):
             declared = column in reading.kinds
             parts[f"tie_{i}"] = None if declared else _as_order(column, kinds)
-        if None in parts.values():
+        staged = self.plan.transition and _as_text(self.plan.transition, kinds)
+        if None in parts.values() or (self.plan.transition and staged is None):
             return None
         parts |= {f"more_{i}": quoted(column) for i, column in enumerate(self.plan.further)}
         parts["pos"] = f"(CAST(file_index AS BIGINT) << {FILE_BITS}) + file_row_number"
         chosen = ", ".join(f"{expression} AS {name}" for name, expression in parts.items())
-        return f"SELECT {chosen} FROM {scan}"
+        kept = ", ".join(map(literal, reading.transitions))
+        where = f" WHERE {staged} IS NULL OR {staged} IN ({kept})" if staged else ""
+        return f"SELECT {chosen} FROM {scan}{where}"
 
     def _stage(self) -> None:
         """Copy the events that are needed, batch by batch, read by the rules of memory."""

@@ -66,6 +66,7 @@ class EngineLog(EventLog):
             "left_out": facts.left_out,
             "clocks": facts.clocks,
             "classifier": classifier,
+            "transitions": shaped.transitions,
             "_shaped": shaped,
             "_prepared": {},
             "_sums": {},
@@ -136,6 +137,7 @@ class EngineLog(EventLog):
             clocks=self.clocks,
             classifier=self.classifier,
             origin=self.origin,
+            transitions=self.transitions,
         )
 
     def _check_room(self, size: int, what: str, advice: str) -> None:
@@ -182,6 +184,10 @@ class EngineLog(EventLog):
     def schema(self) -> pl.DataFrame:
         """The columns under their names here, without rows."""
         return self.__dict__["_shaped"].table  # type: ignore[no-any-return]
+
+    def at_hand(self, *columns: str) -> pl.DataFrame | None:
+        """None: the events are in the engine."""
+        return None
 
     def require(self, reads: Reads, columns: Sequence[str] = ()) -> None:
         """Fetch what a mechanism reads, so that it fails now if it must."""

@@ -81,6 +81,11 @@ class Plan:
         return self.shaped.names[LIFECYCLE] if joined else None
 
     @property
+    def transition(self) -> str | None:
+        """The column that says which events are kept, if only some are."""
+        return self.shaped.names[LIFECYCLE] if self.reading.transitions else None
+
+    @property
     def time(self) -> str | None:
         """The column of the timestamps, unless the order of the file counts."""
         return self.shaped.names[TIME] if self.reading.order == "time" else None
@@ -89,7 +94,7 @@ class Plan:
     def columns(self) -> list[str]:
         """All that is read."""
         roles = (self.case, self.activity, self.lifecycle, self.time, self.reading.individual)
-        listed = (*roles, *self.reading.tie_break, *self.further)
+        listed = (*roles, self.transition, *self.reading.tie_break, *self.further)
         return list(dict.fromkeys(column for column in listed if column is not None))
 
     @property
@@ -118,13 +123,16 @@ class Plan:
             case=self.case,
             activity=self.activity,
             timestamp=self.time,
-            lifecycle=self.lifecycle,
+            lifecycle=self.lifecycle or self.transition,
             drop_incomplete=False,
         )
         before = 0
         for batch in self.source.batches(self.columns):
-            numbered = batch.with_row_index("row")
+            height, numbered = batch.height, batch.with_row_index("row")
             raw = self._raw(batch, before)
+            if self.transition is not None:
+                kept = shape.kept(batch[self.transition])
+                batch, numbered, raw = batch.filter(kept), numbered.filter(kept), raw.only(kept)
             if self.reading.drop_incomplete:
                 whole = pl.all_horizontal(pl.col(self._required).is_not_null())
                 lacking = batch.filter(~whole).select(case_id=pl.col(self.case).cast(pl.String))
@@ -138,7 +146,7 @@ class Plan:
                 frame = self._frame(shaped, numbered["row"].cast(pl.Int64) + before)
                 extra = [raw.table[c].alias(f"more_{i}") for i, c in enumerate(self.further)]
                 yield frame.with_columns(extra)
-            before += batch.height
+            before += height
 
     def named(self, found: pl.DataFrame) -> pl.DataFrame:
         """Further columns as memory reads them, from values as they stand in the source."""

@@ -201,10 +201,10 @@ class SparkEngine(SqlEngine):
         with self._explained():
             chosen = self._expressions()
             if self.layout.placed:
-                self._frame.selectExpr(*chosen).createOrReplaceTempView("unplaced")
+                self._kept(self._frame).selectExpr(*chosen).createOrReplaceTempView("unplaced")
                 self.checked_table = "unplaced"
                 chosen.append(f"shiftleft({_FILE}, {FILE_BITS}) + {_PLACE} AS pos")
-            self._numbered().selectExpr(*chosen).createOrReplaceTempView("events")
+            self._kept(self._numbered()).selectExpr(*chosen).createOrReplaceTempView("events")
             self.count(drop_incomplete=self.plan.reading.drop_incomplete)
         return self
 
@@ -225,6 +225,16 @@ class SparkEngine(SqlEngine):
             parts[f"tie_{i}"] = quoted(column, "`")
         parts |= {f"more_{i}": quoted(column, "`") for i, column in enumerate(plan.further)}
         return [f"{expression} AS {name}" for name, expression in parts.items()]
+
+    def _kept(self, rows: Any) -> Any:
+        """The rows of the transitions that are kept, and those that carry none."""
+        column, kinds = self.plan.transition, dict(self._frame.dtypes)
+        if column is None:
+            return rows
+        from pyspark.sql.functions import expr
+
+        said = expr(_as_text(column, kinds))
+        return rows.where(said.isNull() | said.isin(*self.plan.reading.transitions))
 
     def _numbered(self) -> Any:
         """The rows with the number of their file and their place in it, where there are files."""

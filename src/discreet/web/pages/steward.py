@@ -173,6 +173,7 @@ def _choosing(
     else:
         attributes, values["attributes"] = choosing.split_attributes(values.get("attributes") or ())
     advice = house.jobs.latest("advise", log.id, reading=log.reading)
+    unit = log.choice.get("unit") if form is None else text(form, "unit")
     return page(
         request,
         "choose.html",
@@ -189,6 +190,7 @@ def _choosing(
         expert=choosing.expert(mechanism),
         has_delta="delta" in choosing.declared_by(mechanism),
         values=values,
+        unit=unit,
         attributes=attributes,
         names="alphabet" in choosing.declared_by(mechanism),
         advice=advice,
@@ -208,6 +210,9 @@ def set_choice(
     log = house.logs.get(identity)
     what, mechanism = text(form, "what"), text(form, "mechanism")
     given: dict[str, Any] = _prefixed(form, "p.")
+    unit = text(form, "unit") or None
+    if unit == "case":
+        given.pop("cases_per_individual", None)
     columns = [f"{column}:{kind}" for column, kind in _prefixed(form, "a.").items() if kind]
     if columns:
         given["attributes"] = "\n".join([*columns, str(given.get("attributes", ""))])
@@ -222,6 +227,7 @@ def set_choice(
                 "mechanism": mechanism,
                 "suffix": text(form, "suffix"),
                 "parameters": given,
+                "unit": unit,
             },
         )
     except DiscreetError as error:
@@ -235,7 +241,7 @@ def advise(house: Inside, person: Steward, form: Form, identity: str) -> Respons
     """Begin the sweep over budgets."""
     log = house.logs.get(identity)
     if not log.choice:
-        house.logs.set_choice(log, house.chosen(log, {"parameters": {"epsilon": 1.0}}))
+        house.logs.set_choice(log, house.usual(log, {"parameters": {"epsilon": 1.0}}))
     house.advise(house.logs.get(identity), person.name)
     return to(f"/logs/{identity}/choose#advice")
 
@@ -244,7 +250,7 @@ def advise(house: Inside, person: Steward, form: Form, identity: str) -> Respons
 def trying(request: Request, house: Inside, person: Steward, identity: str) -> Response:
     """Before and after, to see."""
     log = house.logs.get(identity)
-    if not log.choice:
+    if not log.choice or _undecided(log):
         return to(f"/logs/{identity}/choose")
     job = house.jobs.latest("try", log.id, reading=log.reading, choice=log.choice)
     return page(request, "try.html", log=log, job=job)
@@ -268,7 +274,7 @@ def confirm(
 def _confirming(
     request: Request, house: Inside, log: Log, source: str, problem: str = "", purpose: str = ""
 ) -> Response:
-    if not log.choice:
+    if not log.choice or _undecided(log):
         return to(f"/logs/{log.id}/choose")
     built = choosing.build(log.choice)
     known = house.budgets.all()
@@ -280,7 +286,7 @@ def _confirming(
             before, after = house.budgets.after(source, built)
         except DiscreetError as error:
             refused = str(error)
-    promise = built.guarantee()
+    promise = house.promise(log, log.choice)
     return page(
         request,
         "confirm.html",
@@ -326,6 +332,7 @@ def release(
     if not once:
         raise WebError(translate("This form is too old: go back, reload the page and try again."))
     try:
+        choosing.check_people(log.choice, log.reading)
         now, _ = house.budgets.after(source, choosing.build(log.choice))
         job = house.release(
             log,
@@ -431,6 +438,15 @@ def set_budget(house: Inside, person: Steward, form: Form) -> Response:
     source = house.budgets.of(source).source
     house.database.note(person.name, "set a budget", source)
     return to(f"/budgets?source={_quoted(source)}")
+
+
+def _undecided(log: Log) -> bool:
+    """Whether people were named since, and it was not said who is protected."""
+    try:
+        choosing.check_people(log.choice, log.reading)
+    except DiscreetError:
+        return True
+    return False
 
 
 def _done(job: Job) -> Job:
