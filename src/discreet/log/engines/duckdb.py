@@ -111,6 +111,8 @@ class DuckDBEngine(SqlEngine):
         kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
         if list(kinds) != source.schema.columns or _OWN_NAMES & {k.lower() for k in kinds}:
             return None
+        if any(map(_overflows, map(source.schema.schema.__getitem__, self.plan.further))):
+            return None
         parts = {
             "case_id": _as_key(self.plan.case, kinds),
             "label": _as_text(self.plan.activity, kinds),
@@ -241,12 +243,17 @@ class DuckDBEngine(SqlEngine):
 def _stored(kind: pl.DataType) -> str:
     """The type of a staged column that has no role."""
     if kind.is_integer():
-        return "HUGEINT" if kind in (pl.UInt64, pl.Int128) else "BIGINT"
+        return "HUGEINT" if kind == pl.UInt64 else "BIGINT"
     if kind.is_float():
         return "DOUBLE"
     if isinstance(kind, pl.Datetime):
         return _ZONED if kind.time_zone else "TIMESTAMP"
     return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(kind), "VARCHAR")
+
+
+def _overflows(kind: pl.DataType) -> bool:
+    """Whether DuckDB fails on some values of a type that a file may have."""
+    return isinstance(kind, pl.Datetime) and kind.time_unit == "ms"
 
 
 def _first_line(error: Exception) -> str:
