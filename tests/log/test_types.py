@@ -129,15 +129,15 @@ def test_objects_in_a_frame_are_refused_by_their_type() -> None:
     table = sample_log("permits", cases=12, seed=2).table
     odd = pl.Series("odd", [object()] * table.height, dtype=pl.Object)
     log = read_log(table.with_columns(odd))
-    with pytest.raises(LogError, match="'odd' holds Object.*cannot be an attribute"):
+    with pytest.raises(LogError, match=r"'odd' holds Object.*cannot be an attribute"):
         mechanism("whole", epsilon=5, variants="travas", attributes="odd").check(log)
-    with pytest.raises(LogError, match="'odd' holds Object.*cannot be the individual"):
+    with pytest.raises(LogError, match=r"'odd' holds Object.*cannot be the individual"):
         read_log(table.with_columns(odd), individual="odd")
 
 
 WITHIN = dt.datetime(2020, 1, 1, 12, 30)
 
-TIMES = {
+TIMES: dict[str, tuple[Any, Any, int]] = {
     "microseconds": (pl.Datetime("us"), pl.Int64, 2**63 - 1),
     "milliseconds": (pl.Datetime("ms"), pl.Int64, 2**63 - 1),
     "milliseconds with a zone": (pl.Datetime("ms", "Europe/Amsterdam"), pl.Int64, 2**63 - 1),
@@ -174,9 +174,9 @@ def test_times_that_no_calendar_has_do_not_stop_a_release(
 
 @pytest.mark.parametrize("kind", [kind for kind in TIMES if kind != "nanoseconds"])
 def test_a_time_that_no_calendar_has_is_named(kind: str) -> None:
-    with pytest.raises(LogError, match="row 2: .*outside the years 1 to 9999"):
+    with pytest.raises(LogError, match=r"row 2: .*outside the years 1 to 9999"):
         read_log(with_odd(far(kind)), timestamp="odd")
-    with pytest.raises(LogError, match="row 2: .*outside the years 1 to 9999.*'odd'"):
+    with pytest.raises(LogError, match=r"row 2: .*outside the years 1 to 9999.*'odd'"):
         read_log(with_odd(far(kind)), types={"odd": "date"})
     with pytest.raises(LogError, match="row 2 has no individual"):
         read_log(with_odd(far(kind)), individual="odd")

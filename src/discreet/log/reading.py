@@ -26,6 +26,7 @@ from discreet.log.listing import PARQUET, files_of, same_schema
 from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Order, Shape, Shaped
+from discreet.log.snapshot import Snapshot
 from discreet.log.tables import read_parquet
 from discreet.log.times import check_timezone
 from discreet.log.types import TYPES, Type, declared
@@ -150,6 +151,7 @@ def read_log(
         if isinstance(data, str) and data == "-":
             data = stack.enter_context(standard_input())
         if isinstance(data, str | os.PathLike) and is_variant_table(Path(data)):
+            stack.enter_context(Snapshot.of((Path(data),)).kept())
             variants, attributes = read_variants(Path(data))
             return replace(one_by_one(variants), attributes=attributes)
         if engine == "spark" or hasattr(data, "sparkSession"):
@@ -168,6 +170,7 @@ def read_log(
                 source = source_of(held, _name(data, files), delimiter, encoding)
             with _naming(source.name):
                 return counted_by_duckdb(source, shape, classifier, memory, further=further)
+        stack.enter_context((source.snapshot if source else Snapshot.of(files)).kept())
         whole: Shaped | None = None
         if source is not None:
             found = collected(source)

@@ -16,6 +16,7 @@ from discreet.log.engines.quoting import literal, quoted
 from discreet.log.engines.scratch import Scratch
 from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
+from discreet.log.snapshot import Snapshot
 from discreet.log.times import Clocks
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class DuckDBEngine(SqlEngine):
 
     def read(self) -> DuckDBEngine:
         """Read, check and count the log."""
-        with self._explained():
+        with self._explained(), self.snapshot.kept():
             native = self._native()
             if native is None:
                 self._stage()
@@ -98,6 +99,8 @@ class DuckDBEngine(SqlEngine):
                 self._connection.execute(f"CREATE VIEW events AS {native}")
                 self._check_fine()
             self.count(drop_incomplete=self.plan.shape.drop_incomplete)
+        if self._staged:
+            self.snapshot = Snapshot()  # what was copied is all that is read from now on
         return self
 
     def _native(self) -> str | None:
