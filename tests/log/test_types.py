@@ -38,6 +38,7 @@ ROLES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "individual": ("the individual", {"individual": "odd"}),
     "tie_break": ("the order of events", {"tie_break": "odd"}),
     "types": ("an attribute", {"types": {"odd": "text"}}),
+    "case_attributes": ("an attribute of a case", {"case_attributes": "odd"}),
 }
 
 

@@ -230,6 +230,7 @@ def check_constant(table: pl.DataFrame, name: str, column: str) -> None:
     """Refuse an attribute that is declared as one of cases and changes within one."""
     if name in WORDS:
         raise LogError(f"the column {column!r} has a role; it cannot be an attribute of a case too")
+    check_plain(column, table[name].dtype, "an attribute of a case")
     values = pl.struct(pl.col(name))
     mixed = table.group_by(CASE, maintain_order=True).agg(values.n_unique().alias("many"))
     mixed = mixed.filter(pl.col("many") > 1)

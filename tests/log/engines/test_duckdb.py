@@ -271,6 +271,22 @@ def test_rows_of_a_database_need_what_tells_their_order(tmp_path: Path) -> None:
     assert "no order to keep" in refused(path, query="events", order="file")
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_types_of_a_relation_are_refused_as_such(engine: Any) -> None:
+    with duckdb.connect() as connection:
+        connection.register("rows", table().to_arrow())
+        for made in ("INTERVAL 1 DAY", "[INTERVAL 1 DAY]", "union_value(a := 1)"):
+            relation = connection.sql(f"SELECT *, {made} AS odd FROM rows")
+            message = refused(relation, tie_break="rank", engine=engine)
+            assert "the column 'odd' holds" in message
+            assert "cannot be read; convert it" in message
+        for made, kind in {"'\\xff'::BLOB": "Binary", "[1]": "List(Int32)"}.items():
+            relation = connection.sql(f"SELECT *, {made} AS odd FROM rows")
+            assert read_log(relation, tie_break="rank", engine=engine, **OPTIONS).cases == 3
+            message = refused(relation, tie_break="rank", engine=engine, individual="odd")
+            assert f"'odd' holds {kind}, which cannot be the individual" in message
+
+
 def test_a_replaced_database_is_read_anew(tmp_path: Path) -> None:
     path, frame = tmp_path / "memory.duckdb", table()
 

@@ -14,7 +14,7 @@ from discreet.log.delimited import delimited_pieces
 from discreet.log.engines.limits import memory_limit
 from discreet.log.errors import LogError, option
 from discreet.log.listing import same_schema
-from discreet.log.objects import as_texts
+from discreet.log.objects import as_texts, from_arrow
 from discreet.log.raw import below_header, by_row
 from discreet.log.snapshot import Snapshot
 from discreet.log.tables import by_file
@@ -117,8 +117,7 @@ def from_frame(frame: pl.DataFrame, name: str = "the table") -> Source:
 
 def from_relation(relation: Any, name: str = "the relation") -> Source:
     """A relation of DuckDB, which has no order of its own."""
-    schema = pl.from_arrow(relation.limit(0).to_arrow_table())
-    assert isinstance(schema, pl.DataFrame)
+    schema = from_arrow(relation.limit(0).to_arrow_table())
 
     def batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         chosen = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
