@@ -98,7 +98,7 @@ def run_cell(cell: Cell) -> Row:
 
 
 def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
-    evaluator = _evaluator(cell.path, json.dumps(cell.log.options, sort_keys=True))
+    evaluator = _evaluator(cell.path, cell.digest, json.dumps(cell.log.options, sort_keys=True))
     log = evaluator.log
     assert log is not None
     control = CONTROLS[cell.label] if cell.mechanism.startswith("control:") else None
@@ -116,7 +116,8 @@ def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
 
 
 @lru_cache(maxsize=2)
-def _evaluator(path: str, options: str) -> Evaluator:
+def _evaluator(path: str, digest: str, options: str) -> Evaluator:
+    """Of the log there; one that has another digest by now is read anew."""
     return Evaluator(read_log(path, **json.loads(options)))
 
 

@@ -50,6 +50,7 @@ class SqlEngine(ABC):
         self.memory = memory
         self.plan = plan
         self.layout = plan.layout
+        self.snapshot = plan.source.snapshot
         self._facts: Facts | None = None
         self._copies = count(1)
 
@@ -358,9 +359,9 @@ class SqlEngine(ABC):
         chosen = f" WHERE case_id IN (SELECT case_id FROM {self.cases_table})" if some else ""
         events = f"SELECT * FROM {self.events_table} JOIN labels USING (label){chosen}"
         placed = self.layout.placed  # else what no key tells apart is sorted by all that is kept
-        return self._summing(
-            reader, events, [*self.layout.order, *(() if placed else reader.fields)]
-        )
+        keys = [*self.layout.order, *(() if placed else reader.fields)]
+        with self.snapshot.kept():
+            return self._summing(reader, events, keys)
 
     def digest(self, key: bytes) -> tuple[int, ...]:
         """The sum over cases of a keyed hash of each, of its name, codes and times."""
@@ -376,20 +377,19 @@ class SqlEngine(ABC):
             f"CAST(sum({self._number(f'substr(hash, {8 * i + 1}, 8)')}) AS {self.text}) AS part_{i}"
             for i in range(8)
         )
-        self._keep(
-            "digest", f"SELECT {sums} FROM (SELECT {hashed} AS hash FROM {cases})", key=key.hex()
-        )
+        digest = f"SELECT {sums} FROM (SELECT {hashed} AS hash FROM {cases})"
+        with self.snapshot.kept():
+            self._keep("digest", digest, key=key.hex())
         return tuple(map(int, self._query("SELECT * FROM digest").row(0)))
 
     def courses(self) -> Courses:
         """The cases themselves, by name."""
         timed, people = self.layout.timed, self.layout.people
         if timed:
-            self._keep(
-                "clocks",
-                f"SELECT case_id, {self._ordered('ts', self.layout.order)} AS times "
-                f"FROM {self.events_table} GROUP BY case_id",
-            )
+            times = self._ordered("ts", self.layout.order)
+            clocks = f"SELECT case_id, {times} AS times FROM {self.events_table} GROUP BY case_id"
+            with self.snapshot.kept():
+                self._keep("clocks", clocks)
         found = self._query(
             f"SELECT CAST(case_id AS {self.text}) AS name, seq{', times' if timed else ''}"
             f"{', person' if people else ''} FROM {self.cases_table}"
@@ -411,10 +411,11 @@ class SqlEngine(ABC):
             return pl.DataFrame()
         columns = ", ".join(f"more_{i}" for i in range(len(wanted)))
         keys = ", ".join([f"CAST(case_id AS {self.text})", *self.layout.order])
-        found = self._query(
-            f"SELECT {columns} FROM {self.events_table} "
-            f"WHERE case_id IN (SELECT case_id FROM {self.cases_table}) ORDER BY {keys}"
-        )
+        with self.snapshot.kept():
+            found = self._query(
+                f"SELECT {columns} FROM {self.events_table} "
+                f"WHERE case_id IN (SELECT case_id FROM {self.cases_table}) ORDER BY {keys}"
+            )
         kinds = {column: self.plan.source.schema.schema[column] for column in wanted}
         found = found.rename(dict(zip(found.columns, wanted, strict=True))).cast(kinds)  # type: ignore[arg-type]
         return self.plan.named(found)
