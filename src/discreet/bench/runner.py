@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -136,7 +137,11 @@ def _row(cell: Cell, outcome: Outcome, **more: Any) -> Row:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in this process after a while, where the system can."""
+    """Raise TimeoutError in this process after a while, where the system can.
+
+    Raised in a destructor, or while garbage is collected, it would be printed and forgotten: then
+    it is raised again.
+    """
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -144,13 +149,21 @@ def limited(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise TimeoutError(f"took longer than {seconds:g} s")
 
+    def again(ignored: sys.UnraisableHookArgs) -> None:
+        if ignored.exc_type is TimeoutError:
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+        else:
+            printing(ignored)
+
     before = signal.signal(signal.SIGALRM, stop)
+    printing, sys.unraisablehook = sys.unraisablehook, again
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = printing
 
 
 @contextmanager
