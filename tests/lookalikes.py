@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -68,14 +68,14 @@ class Attribute:
         """A value, or nothing where it is missing."""
         if random.random() >= self.share:
             return ""
-        value = {
+        values: dict[str, Callable[[], str]] = {
             "string": lambda: random.choice(("North & West", "Süd", '"East"', "UNKNOWN")),
             "int": lambda: str(random.randrange(18, 95)),
             "float": lambda: str(round(random.expovariate(0.02), 3)),
             "boolean": lambda: random.choice(("true", "false")),
             "date": lambda: stamp(begin + timedelta(days=random.randrange(60)), offset),
-        }[self.kind]()
-        return one(self.kind, self.key, value)
+        }
+        return one(self.kind, self.key, values[self.kind]())
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def trace(shape: Shape, case: int, events: list[str], random: Random) -> Iterato
     moment = BEGIN + timedelta(hours=5 * case, seconds=random.randrange(9999))
     own = "".join(a.xml(random, moment, shape.offset) for a in shape.of_cases)
     yield f"<trace>\n{one('string', 'concept:name', f'case {case:04d}')}{own}"
-    rows = []
+    rows: list[tuple[datetime, str]] = []
     for event in events:
         if not rows or random.random() >= shape.ties:
             moment += timedelta(seconds=1 + random.expovariate(1 / (60 * shape.minutes)))
