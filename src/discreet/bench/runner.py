@@ -146,11 +146,13 @@ def limited(seconds: float) -> Iterator[None]:
         yield
         return
 
+    said = f"took longer than {seconds:g} s"
+
     def stop(*_: object) -> None:
-        raise TimeoutError(f"took longer than {seconds:g} s")
+        raise TimeoutError(said)
 
     def again(ignored: sys.UnraisableHookArgs) -> None:
-        if ignored.exc_type is TimeoutError:
+        if ignored.exc_type is TimeoutError and str(ignored.exc_value) == said:
             signal.setitimer(signal.ITIMER_REAL, 0.001)
         else:
             printing(ignored)
