@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from discreet.log.writing import write_log
 from discreet.web.app import create_app
 from discreet.web.house import House
 from discreet.web.settings import Settings
+from tests.ports import free_port
 from tests.web.conftest import HOST
 from tests.web.test_api import token
 
@@ -58,8 +58,7 @@ main()
 
 def started(settings: Settings) -> tuple[subprocess.Popen[bytes], str]:
     """`discreet serve` in a process of its own, with workers that book and never end."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     options = ["--port", str(port), "--folder", str(settings.folder), "--workers", "1"]
     endless = settings.folder.with_name("endless")
     endless.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{ENDLESS}' \"$@\"\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import pytest
 
 from discreet.cli.serve import serve
 from discreet.web.settings import WebError
+from tests.ports import free_port
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
@@ -29,8 +29,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_demo_opens_and_leaves_nothing(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with subprocess.Popen(
         [sys.executable, "-m", "discreet.cli", "serve", "--demo", "--port", str(port)],
         stdout=subprocess.PIPE,
