@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
 
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME
 from discreet.log.reading import read_log
+from tests import conftest
 from tests.conftest import REAL_LOGS, RealLogs
 from tests.lookalikes import SHAPES, generate
 
@@ -48,8 +51,24 @@ def test_they_have_what_real_logs_have(tmp_path: Path) -> None:
     assert LIFECYCLE not in tables["CCC19"].table.columns
 
 
+def test_the_end_of_a_run_says_how_to_add_real_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    reporter: Any = SimpleNamespace(write_line=said.append)
+    monkeypatch.setattr(conftest, "FOLDER", tmp_path)
+    conftest.pytest_terminal_summary(reporter)
+    (line,) = said
+    for words in ("11 of 11", "Sepsis.xes.gz", str(tmp_path), "CONTRIBUTING.md", "DISCREET_LOGS"):
+        assert words in line
+    for log in REAL_LOGS:
+        (tmp_path / log.file).touch()
+    conftest.pytest_terminal_summary(reporter)
+    assert said == [line]
+
+
 def test_those_at_hand_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.conftest.FOLDER", tmp_path / "logs")
+    monkeypatch.setattr(conftest, "FOLDER", tmp_path / "logs")
     known, path = RealLogs(tmp_path)["CCC19"]
     assert known.generated
     assert path == tmp_path / "CCC19.xes.gz"
