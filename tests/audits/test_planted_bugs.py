@@ -15,12 +15,13 @@ from discreet.audits.subjects import subjects_of
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
+from tests.audits.efforts import exactly
 
-MUCH = Effort(runs=16_000, seconds=120.0)
+MUCH = exactly(16_000)
 """For the bugs that leak little more than they may: none is missed by chance."""
-EFFORT = Effort(runs=5_000, seconds=60.0)
-SOME = Effort(runs=2_000, seconds=60.0)
-FEW = Effort(runs=400, seconds=60.0)
+EFFORT = exactly(5_000)
+SOME = exactly(2_000)
+FEW = exactly(400)
 """For the bugs that leak so much that few runs show it."""
 
 

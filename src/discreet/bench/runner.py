@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -137,21 +138,35 @@ def _row(cell: Cell, outcome: Outcome, **more: Any) -> Row:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in this process after a while, where the system can."""
+    """Raise TimeoutError in this process after a while, where the system can.
+
+    Raised in a destructor, or while garbage is collected, it would be printed and forgotten: then
+    it is raised again.
+    """
     if not hasattr(signal, "setitimer"):
         yield
         return
 
+    said = f"took longer than {seconds:g} s"
+
     def stop(*_: object) -> None:
-        raise TimeoutError(f"took longer than {seconds:g} s")
+        raise TimeoutError(said)
+
+    def again(ignored: sys.UnraisableHookArgs) -> None:
+        if ignored.exc_type is TimeoutError and str(ignored.exc_value) == said:
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+        else:
+            printing(ignored)
 
     before = signal.signal(signal.SIGALRM, stop)
+    printing, sys.unraisablehook = sys.unraisablehook, again
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = printing
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -433,6 +433,25 @@ def test_folders_of_killed_processes_are_swept(
     assert mine.path.exists()
     mine.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_another_process_sweeps_away_at_once_is_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    locks: list[BinaryIO] = []
+
+    def hold(lock: BinaryIO) -> bool:
+        if not locks:
+            shutil.rmtree(Path(lock.name).parent)
+        locks.append(lock)
+        return len(locks) > 1
+
+    monkeypatch.setattr("discreet.log.engines.scratch._hold", hold)
+    mine = Scratch()
+    assert [lock.closed for lock in locks] == [True, False]
+    assert list(tmp_path.iterdir()) == [mine.path]
+    mine.close()
 
 
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
