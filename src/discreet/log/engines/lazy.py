@@ -91,21 +91,21 @@ class EngineLog(EventLog):
     def variants(self) -> Variants:
         """The variants and their counts."""
         advice = f"choose travas, or headtail with {option('tail_sample', '0.1')}, or "
-        self._check_room(self._variant_bytes, "its variants", advice)
+        self._check_room(self._variant_events[1] * VARIANT_EVENT_BYTES, "its variants", advice)
         return self.engine.variants()
 
     @cached_property
     def counted(self) -> Counted:
         """The variants as long as they are few; else their counts, and sequences on demand."""
-        stay = InEngine(self.engine)
-        if len(stay) <= MOST_VARIANTS and self._variant_bytes <= self.engine.memory:
+        many, events = self._variant_events
+        if many <= MOST_VARIANTS and events * VARIANT_EVENT_BYTES <= self.engine.memory:
             return self.variants
-        self._check_room(len(stay) * COUNT_BYTES, "the counts of its variants", "")
-        return stay
+        self._check_room(many * COUNT_BYTES, "the counts of its variants", "")
+        return InEngine(self.engine)
 
-    @property
-    def _variant_bytes(self) -> int:
-        return self.engine.variant_events() * VARIANT_EVENT_BYTES
+    @cached_property
+    def _variant_events(self) -> tuple[int, int]:
+        return self.engine.variant_events()
 
     @cached_property
     def _loaded(self) -> EventLog:
