@@ -7,8 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
+from discreet.arrays import Integers
+from discreet.log.engines.memory import MemoryEngine
+from discreet.log.engines.protocol import Sizes
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import SWAP_ONLY_CASE, AuditCase
@@ -90,6 +94,20 @@ class Random(TraVaS):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FirstCome(TraVaS):
+    """A copy of TraVaS whose variants come out in the order of their first cases, which says how
+    the log was sorted, and by it who came first."""
+
+    name: ClassVar[str] = "first come"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        found = super()._draw(log, rng)
+        came = [log.variants.sequence(i) for i in dict.fromkeys(log.variant_of_case.tolist())]
+        places = sorted(range(len(found)), key=lambda i: came.index(found.sequence(i)))
+        return found.take(np.array(places, dtype=np.int64))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Nameless(TraVaS):
     """A copy of TraVaS that does not say in one line what it does, as the list of all shows."""
 
@@ -113,6 +131,7 @@ class Misled(TraVaS):
         (Forgetful, "speaks of parameters only"),
         (Stumbling, "small logs"),
         (Random, "drawn"),
+        (FirstCome, "reads no order"),
         (Nameless, "declared"),
         (Misled, "auditable"),
     ],
@@ -120,6 +139,44 @@ class Misled(TraVaS):
 def test_a_mechanism_that_breaks_a_rule_is_told_which(owner: type[TraVaS], check: str) -> None:
     with pytest.raises(ConformanceError, match=f"{owner.__name__}, {check}"):
         check_mechanism(owner)
+
+
+COUNTED: list[tuple[str, dict[str, Any]]] = [
+    ("travas", {}),
+    ("utravas", {}),
+    ("utravas", {"runs": 2, "choose": "private"}),
+    ("headtail", {"alphabet": None, "delta": 1e-3, "tail_sample": 0.5}),
+    ("whole", {"variants": "travas"}),
+]
+"""What may leave variants in an engine."""
+
+
+@pytest.mark.parametrize(("name", "given"), COUNTED)
+def test_ours_read_no_order_of_variants_in_an_engine(name: str, given: dict[str, Any]) -> None:
+    check_mechanism(mechanism_class(name), only="reads no order", **given)
+
+
+@pytest.mark.parametrize(("name", "given"), [one for one in COUNTED if "choose" not in one[1]])
+def test_variants_numbered_by_raw_counts_are_found(
+    name: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As engines once numbered them: ties of noisy counts were broken by raw ones."""
+
+    def by_counts(engine: MemoryEngine) -> Integers:
+        variants = engine.log.variants
+        return np.lexsort([variants.lengths, variants.counts])
+
+    def sizes(engine: MemoryEngine) -> Sizes:
+        variants = engine.variants().take(by_counts(engine))
+        return Sizes(variants.counts, variants.lengths)
+
+    def picked(engine: MemoryEngine, places: Integers) -> Variants:
+        return engine.variants().take(by_counts(engine)[places])
+
+    monkeypatch.setattr(MemoryEngine, "sizes", sizes)
+    monkeypatch.setattr(MemoryEngine, "picked", picked)
+    with pytest.raises(ConformanceError, match="variants in an engine: another release"):
+        check_mechanism(mechanism_class(name), only="reads no order", **given)
 
 
 def overspent(budget: Budget) -> Step:
