@@ -10,9 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from discreet.arrays import Integers
-from discreet.log.engines.memory import MemoryEngine
-from discreet.log.engines.protocol import Sizes
+from discreet.audits.mutants import ByCounts
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import SWAP_ONLY_CASE, AuditCase
@@ -161,20 +159,7 @@ def test_variants_numbered_by_raw_counts_are_found(
     name: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As engines once numbered them: ties of noisy counts were broken by raw ones."""
-
-    def by_counts(engine: MemoryEngine) -> Integers:
-        variants = engine.log.variants
-        return np.lexsort([variants.lengths, variants.counts])
-
-    def sizes(engine: MemoryEngine) -> Sizes:
-        variants = engine.variants().take(by_counts(engine))
-        return Sizes(variants.counts, variants.lengths)
-
-    def picked(engine: MemoryEngine, places: Integers) -> Variants:
-        return engine.variants().take(by_counts(engine)[places])
-
-    monkeypatch.setattr(MemoryEngine, "sizes", sizes)
-    monkeypatch.setattr(MemoryEngine, "picked", picked)
+    monkeypatch.setattr("discreet.log.engines.lazy.MemoryEngine", ByCounts)
     with pytest.raises(ConformanceError, match="variants in an engine: another release"):
         check_mechanism(mechanism_class(name), only="reads no order", **given)
 

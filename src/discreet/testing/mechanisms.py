@@ -18,15 +18,12 @@ from typing import Any
 import polars as pl
 
 from discreet.certificate import Certificate
-from discreet.log.engines.counting import InEngine
-from discreet.log.engines.lazy import EngineLog
-from discreet.log.engines.memory import MemoryEngine
+from discreet.log.engines.lazy import staying
 from discreet.log.errors import LogError
-from discreet.log.events import CASE, TIME, EventLog, LeftOut
+from discreet.log.events import CASE, TIME, EventLog
 from discreet.log.instants import DAY
 from discreet.log.neighbours import Case, make_log
 from discreet.log.reading import read_log
-from discreet.log.shaping import Shaped
 from discreet.mechanisms.audit_cases import ONE_MORE
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.parameters import ParameterError
@@ -194,21 +191,13 @@ def _elsewhere(log: EventLog, folder: Path) -> Iterator[tuple[str, EventLog]]:
         table = _in_other_order(log.table, number)
         other = replace(EventLog.from_table(table), individual=PERSON)
         yield "cases in another order", other
-        shaped = Shaped(table.clear(), PERSON, {}, LeftOut())
-        yield "variants in an engine", _staying(EngineLog(MemoryEngine(other), shaped, "activity"))
+        yield "variants in an engine", staying(other)
         if find_spec("duckdb") is not None:
             path = folder / f"{number}.parquet"
             table.write_parquet(path)
             kept = read_log(path, engine="duckdb", individual=PERSON)
-            assert isinstance(kept, EngineLog)
             yield "cases in DuckDB", kept
-            yield "variants in DuckDB", _staying(kept)
-
-
-def _staying(log: EngineLog) -> EngineLog:
-    """The log, of which no more variants leave the engine than are asked for one by one."""
-    log.__dict__["counted"] = InEngine(log.engine)
-    return log
+            yield "variants in DuckDB", staying(kept)
 
 
 def _in_other_order(table: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from discreet.log.cases import AMOUNT, Cases, Sums, amounts
 from discreet.log.counted import Counted
 from discreet.log.engines.counting import MOST_VARIANTS, InEngine
 from discreet.log.engines.limits import in_words
+from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Engine
 from discreet.log.errors import LogError, option
 from discreet.log.events import CASE, TIME, EventLog, Reads
@@ -247,6 +249,20 @@ class EngineLog(EventLog):
         from discreet import notebook
 
         return notebook.box(repr(self), notebook.of(self.variants))
+
+
+def staying(log: EventLog) -> EngineLog:
+    """The same log, of which only those variants leave the engine that are asked for.
+
+    As of a log with millions of them, for tests and audits of what happens there.
+    """
+    if isinstance(log, EngineLog):
+        found = copy(log)
+    else:
+        shaped = Shaped(log.table.clear(), log.individual, log.names, log.left_out)
+        found = EngineLog(MemoryEngine(log), shaped, log.classifier)
+    found.__dict__["counted"] = InEngine(found.engine)
+    return found
 
 
 def _changing(columns: list[str], constant: list[str], cases: Cases) -> pl.DataFrame:
