@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, ClassVar
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -106,6 +107,18 @@ class FirstCome(TraVaS):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Hashed(TraVaS):
+    """A copy of TraVaS whose variants come out in the order of a hash, as elements of a set do."""
+
+    name: ClassVar[str] = "hashed"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        found = super()._draw(log, rng)
+        hashes = [crc32(" ".join(found.sequence(i)).encode()) for i in range(len(found))]
+        return found.take(np.argsort(hashes))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Nameless(TraVaS):
     """A copy of TraVaS that does not say in one line what it does, as the list of all shows."""
 
@@ -130,6 +143,7 @@ class Misled(TraVaS):
         (Stumbling, "small logs"),
         (Random, "drawn"),
         (FirstCome, "reads no order"),
+        (Hashed, "reads no names"),
         (Nameless, "declared"),
         (Misled, "auditable"),
     ],

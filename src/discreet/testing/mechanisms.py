@@ -181,6 +181,23 @@ def reads_no_order(subject: Subject) -> None:
             demand(str(found) == str(expected), f"{where}: another release")
 
 
+def reads_no_names(subject: Subject) -> None:
+    """Activities under other names of the same order give the same release under these names.
+
+    Else the order of a set or of hashes has a say in it, another one in every process.
+    """
+    if "alphabet" in subject.parameters or not subject.usual.guarantee().proved:
+        return
+    found = []
+    for prefix in ("one ", "two "):
+        labels = {label: prefix + label for label in LABELS}
+        takes = "alphabet" in subject.owner.parameters()
+        renamed = subject.build(alphabet=tuple(labels.values())) if takes else subject.usual
+        released = renamed.release(_log(TIED, labels), insecure_seed=7)
+        found.append(str(_shown(released.artefact)).replace(prefix, ""))
+    demand(found[0] == found[1], "other names of activities give another release")
+
+
 TIED = {"abcd": 40, "acbd": 40, "abd": 39, "acd": 41, "ad": 12, "abbcd": 11, "dcba": 1, "db": 2}
 """Variants that may well have one noisy count, neither those of one count nor the order told."""
 
@@ -315,6 +332,7 @@ MECHANISM_CHECKS: dict[str, Callable[[Subject], None]] = {
         budgeted,
         drawn,
         reads_no_order,
+        reads_no_names,
         speaks_of_parameters_only,
         checks_before_it_spends,
         individuals,
