@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from discreet.audits import audit
 from discreet.audits.measuring import TURNS, audit_mutant
-from discreet.audits.mutants import with_leaves
+from discreet.audits.mutants import numbered_by_counts, with_leaves
 from discreet.audits.power import chance_of_missing
 from discreet.audits.reference import LaplaceCount
 from discreet.audits.sampling import Effort
+from discreet.audits.subjects import Subject, subjects_of
 from discreet.audits.subjects import find_pair as pair
-from discreet.audits.subjects import subjects_of
+from discreet.log.neighbours import arrow
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.headtail import tail
+from discreet.mechanisms.headtail.mechanism import TIED_HEAD, tied_head
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
 from tests.audits.efforts import exactly
@@ -23,6 +28,8 @@ EFFORT = exactly(5_000)
 SOME = exactly(2_000)
 FEW = exactly(400)
 """For the bugs that leak so much that few runs show it."""
+BRIEF = Effort(runs=120, seconds=60.0)
+"""For those that fewer show."""
 
 
 @pytest.mark.parametrize(
@@ -92,3 +99,27 @@ def test_a_tail_that_reads_every_case_for_the_price_of_a_sample_is_caught() -> N
     assert caught.contradicts
     assert chance_of_missing(caught.shares, turn.runs(promise.epsilon), promise) < 1e-6
     assert not passed.contradicts
+
+
+def test_ties_at_the_cut_of_the_votes_that_raw_counts_break_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The pair that headtail declares, with thirty variants open to votes in place of a thousand.
+
+    Noise brings the variant to forty as often as the variants it ties with. If raw counts decide,
+    it comes first of them while it is one case behind, and is never shown without votes.
+    """
+    monkeypatch.setattr(tail, "MOST_VOTED", 30)
+    subject = subjects_of("headtail")[-1]
+    assert subject.pairs() == [TIED_HEAD]
+    tied = tied_head(voted=30, tied=40)
+    given = {"coverage probe": (1_600, 1_000), "few hidden: number of cases": (400,)}
+    case = replace(subject.case, pairs=(tied,), given=given)
+    sound = Subject("headtail", case).build(tied)
+    caught = audit(numbered_by_counts(sound), pairs=[tied], effort=BRIEF)
+    assert caught.verdict == "violated"
+    (found,) = caught.pairs
+    assert found.promise is not None
+    assert found.promise.event == f"cases of {arrow(tied.added.trace)} = 40"
+    assert found.promise.shares[1] < 0.02 < 0.4 < found.promise.shares[0]
+    assert audit(sound, pairs=[tied], effort=BRIEF).verdict == "consistent"

@@ -78,7 +78,6 @@ class DuckDBEngine(SqlEngine):
 
     name: ClassVar[str] = "duckdb"
     text: ClassVar[str] = "VARCHAR"
-    rank_order: ClassVar[str] = "rowid"
     divided: ClassVar[str] = "//"
     room: ClassVar[dict[str, int]] = {"BIGINT": 63, "HUGEINT": 127}
 

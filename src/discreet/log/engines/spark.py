@@ -214,7 +214,6 @@ class SparkEngine(SqlEngine):
 
     name: ClassVar[str] = "spark"
     text: ClassVar[str] = "STRING"
-    rank_order: ClassVar[str] = "seq"
     divided: ClassVar[str] = "div"
     room: ClassVar[dict[str, int]] = {"BIGINT": 63}
 
