@@ -1,4 +1,4 @@
-"""Every planted bug is caught, by an audit that lets the sound mechanism pass."""
+"""Every planted bug is caught: by an audit that lets the sound mechanism pass, or by a test."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from discreet.audits.subjects import subjects_of
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
+from tests.audits.planted import PLANTED, Planted
 
 MUCH = Effort(runs=16_000, seconds=120.0)
 """For the bugs that leak little more than they may: none is missed by chance."""
@@ -91,3 +92,11 @@ def test_a_tail_that_reads_every_case_for_the_price_of_a_sample_is_caught() -> N
     assert caught.contradicts
     assert chance_of_missing(caught.shares, turn.runs(promise.epsilon), promise) < 1e-6
     assert not passed.contradicts
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
+def test_a_slip_in_the_library_is_caught(planted: Planted) -> None:
+    """By tests that pass without it, as they do where they stand."""
+    for check in planted.caught_by:
+        with planted.growing(), pytest.raises(AssertionError):
+            check()
