@@ -9,8 +9,8 @@ what is compared is what the library itself hands to `CountNoise` and to its cho
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from discreet.arrays import Integers, Ints
-from discreet.log.cases import AMOUNT, KEY
+from discreet.log.cases import KEY
 from discreet.privacy import selection
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
@@ -55,8 +55,8 @@ class Draw:
         if self.keys is None or other.keys is None:
             assert self.counts.shape == other.counts.shape, f"{self.step}: asked otherwise"
             return self.counts - other.counts
-        here = dict(zip(self.keys, self.counts.tolist(), strict=True))
-        there = dict(zip(other.keys, other.counts.tolist(), strict=True))
+        here = dict(zip(self.keys, self.counts.ravel().tolist(), strict=True))
+        there = dict(zip(other.keys, other.counts.ravel().tolist(), strict=True))
         moved = [here.get(key, 0) - there.get(key, 0) for key in {*here, *there}]
         return np.array(moved, dtype=np.int64)
 
@@ -87,17 +87,20 @@ class Choice:
 class Watch:
     """Runs of one release on a log and then on its neighbours, all answered as the first was.
 
-    `given` has answers for some steps in place of noisy counts. Noise is drawn from another source
-    than the rest of the release, so that the rest is the same in all runs.
+    `given` has answers for some steps in place of noisy counts, `unnamed` is the step of noise that
+    goes without a name, so that a transcript does not hear of it. Noise is drawn from another
+    source than the rest of the release, so that the rest is the same in all runs.
     """
 
-    def __init__(self, given: Mapping[str, Given] | None = None) -> None:
+    def __init__(self, given: Mapping[str, Given] | None = None, unnamed: str = "") -> None:
         self.given = dict(given or {})
+        self.unnamed = unnamed
         self.runs: list[list[Draw | Choice]] = []
-        self.loose: set[str] = set()
-        """Steps whose noise was drawn by itself, not added to counts at once."""
+        self.loose: list[tuple[CountNoise, Integers]] = []
+        """Noise that was drawn by itself, not added to counts at once."""
+        self.keys: tuple[Any, ...] | None = None
+        """Of the counts that come next, where they are values of the log."""
         self._answers: list[Any] = []
-        self._asked: Any = None
         self._choosing = ""
         self._rng = Randomness.seeded(1)
 
@@ -112,15 +115,20 @@ class Watch:
         total, draw, choose = Source.total, CountNoise.draw, Choosing.choose
 
         def totalled(source: Source, question: Any) -> Any:
-            self._asked = total(source, question)
-            return self._asked
+            asked = total(source, question)
+            values = not asked[KEY].dtype.is_integer()
+            self.keys = tuple(asked[KEY].to_list()) if values else None
+            return asked
 
         def drawn(noise: CountNoise, size: int, rng: Randomness) -> Integers:
-            self.loose.add(noise.name)
-            return draw(noise, size, rng)
+            self.loose.append((noise, draw(noise, size, rng)))
+            return self.loose[-1][1]
 
         def added(noise: CountNoise, counts: Ints, rng: Randomness) -> Integers:
-            return self._added(noise, np.array(counts, dtype=np.int64), draw)
+            named = noise if noise.name else replace(noise, name=self.unnamed)
+            found = self._added(named, np.array(counts, dtype=np.int64), draw)
+            note(noise.name, found)
+            return found
 
         def chosen(step: Choosing, *scores: Any, **how: Any) -> int:
             self._choosing = step.name
@@ -136,7 +144,7 @@ class Watch:
 
     def _added(self, noise: CountNoise, counts: Integers, draw: Any) -> Integers:
         """The counts with noise in the first run, and its answer in the others."""
-        one = Draw(noise, counts, self._keys(counts))
+        one, self.keys = Draw(noise, counts, self.keys), None
         given = self.given.get(noise.name)
 
         def first() -> Any:
@@ -144,15 +152,15 @@ class Watch:
                 answer = np.array(given(counts), dtype=np.int64)
             else:
                 answer = counts + draw(noise, counts.size, self._rng).reshape(counts.shape)
-            found = answer.tolist()
-            return found if one.keys is None else dict(zip(one.keys, found, strict=True))
+            if one.keys is None:
+                return answer
+            return dict(zip(one.keys, answer.ravel().tolist(), strict=True))
 
-        answer = self._answer(one, first)
+        answer = self.answer(one, first)
         if one.keys is not None:
-            answer = [answer.get(key, UNSEEN) for key in one.keys]
-        found = np.array(answer, dtype=np.int64)
-        assert found.shape == counts.shape, f"{one.step}: asked otherwise"
-        note(noise.name, found)
+            answer = np.array([answer.get(key, UNSEEN) for key in one.keys])
+        assert answer.size == counts.size, f"{one.step}: asked otherwise"
+        found: Integers = answer.reshape(counts.shape).astype(np.int64)
         return found
 
     def _exponential(
@@ -165,9 +173,10 @@ class Watch:
         def first() -> int:
             return selection.exponential(listed, epsilon, sensitivity, monotone, self._rng)
 
-        return int(self._answer(one, first))
+        return int(self.answer(one, first))
 
-    def _answer(self, one: Draw | Choice, first: Callable[[], Any]) -> Any:
+    def answer(self, one: Draw | Choice, first: Callable[[], Any]) -> Any:
+        """Write down what is asked; what was answered to it in the first run."""
         run = self.runs[-1]
         place = len(run)
         run.append(one)
@@ -177,34 +186,29 @@ class Watch:
         assert self.runs[0][place].step == one.step, f"{one.step}: asked out of turn"
         return self._answers[place]
 
-    def _keys(self, counts: Integers) -> tuple[Any, ...] | None:
-        """Those of the last answer, if they are values of the log and these are its amounts."""
-        asked, self._asked = self._asked, None
-        if asked is None or asked[KEY].dtype.is_integer():
-            return None
-        assert asked[AMOUNT].to_list() == counts.tolist(), "other counts than were asked for"
-        return tuple(asked[KEY].to_list())
-
-    def drawn(self, name: str) -> list[Draw | Choice]:
-        """What a step drew on the first log."""
-        return [one for one in self.runs[0] if one.step == name]
-
-    def used(self, steps: Iterable[Step], cases: int = 1) -> dict[str, float]:
+    def used(
+        self, steps: Sequence[Step], cases: int = 1, runs: Iterable[int] | None = None
+    ) -> dict[str, float]:
         """The largest part of its cost that each step takes of a neighbour, `cases` cases apart.
 
         Wants of each run the same questions as of the first, and of each step no more than all.
         """
         most = {step.name: 0.0 for step in steps}
-        assert {one.step for one in self.runs[0]} <= most.keys()
-        for run in self.runs[1:]:
+        costs = {step.name: _cost(step, cases) for step in steps if step.name in self._drawn}
+        assert costs.keys() == self._drawn, "a step without a cost"
+        for number in range(1, len(self.runs)) if runs is None else runs:
             lost: dict[str, Fraction] = defaultdict(Fraction)
-            for one, other in zip(self.runs[0], run, strict=True):
+            for one, other in zip(self.runs[0], self.runs[number], strict=True):
                 lost[one.step] += one.loss(other)  # type: ignore[arg-type]
-            for step in steps:
-                part = lost[step.name] / _cost(step, cases)
-                assert part <= 1, f"{step.name}: {float(part):.3g} times what it pays for"
-                most[step.name] = max(most[step.name], float(part))
+            for name, loss in lost.items():
+                part = loss / costs[name]
+                assert part <= 1, f"{name}: {float(part):.3g} times what it pays for"
+                most[name] = max(most[name], float(part))
         return most
+
+    @property
+    def _drawn(self) -> set[str]:
+        return {one.step for one in self.runs[0]}
 
 
 def _cost(step: Step, cases: int) -> Fraction:

@@ -17,6 +17,9 @@ from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any
 
+from tests.log.engines import test_counting
+from tests.mechanisms import test_headtail_noise as headtail
+from tests.privacy import test_sampling
 from tests.wholelogs import test_privacy as whole_logs
 
 
@@ -80,6 +83,7 @@ def _both(check: Callable[..., None], **given: Any) -> tuple[Callable[[], None],
 
 TIMES = _both(whole_logs.check_cases, **whole_logs.GIVEN["times"])
 ATTRIBUTES = _both(whole_logs.check_cases, **whole_logs.GIVEN["attributes"])
+WORKING = _both(whole_logs.check_cases, **whole_logs.GIVEN["working times"])
 LONE_VALUES = _both(whole_logs.check_lone_values, column="org:resource", epsilon=0.5)
 
 WHOLE_LOGS = (
@@ -111,6 +115,181 @@ WHOLE_LOGS = (
         "noise = step.noise(0.5)",
         ATTRIBUTES,
     ),
+    Planted(
+        "a case may add twice what the noise is for",
+        "wholelogs.tables:noisy_sum",
+        "added_by(entries, size, bound, grid)",
+        "added_by(entries, size, 4 * bound, grid)",
+        TIMES,
+    ),
+    Planted(
+        "a threshold for one value where a case has eight",
+        "wholelogs.naming:Names.find",
+        "naming_threshold(step, 1 if attribute.of_case else MOST_VOTES)",
+        "naming_threshold(step, 1)",
+        LONE_VALUES,
+    ),
+    Planted(
+        "the chance of naming left out of the certificate",
+        "privacy.steps.leaves:Gaussian.exception",
+        "return self.failing",
+        "return 0.0",
+        LONE_VALUES,
+    ),
+    Planted(
+        "a trait chosen as if a case moved scores by one",
+        "wholelogs.traits:choose_trait",
+        "step.choose(scores, 2 * GRAIN, ",
+        "step.choose(scores, GRAIN, ",
+        ATTRIBUTES,
+    ),
+    Planted(
+        "a trait chosen as if scores only rose",
+        "wholelogs.traits:choose_trait",
+        "monotone=False",
+        "monotone=True",
+        ATTRIBUTES,
+    ),
+    Planted(
+        "the share of one table spent on two",
+        "wholelogs.values:_by_trait",
+        'spending.find(attribute.step("values by trait"), Gaussian)',
+        'spending.find(attribute.step("values"), Gaussian)',
+        ATTRIBUTES,
+    ),
+    Planted(
+        "the first round's share spent on all rounds",
+        "wholelogs.tables:learn",
+        "least, bound, step, rng)",
+        "least, bound, steps[0], rng)",
+        TIMES,
+    ),
+    Planted(
+        "a long case counted as many short ones",
+        "wholelogs.work:Work.learn",
+        "noisy_sum(source, overlaps, 2, bound, step, rng)",
+        "noisy_sum(source, lambda c: (overlaps(c)[0] * 0 + np.arange(len(c.second)), "
+        "overlaps(c)[1]), 2, bound, step, rng)",
+        WORKING,
+    ),
 )
 
-PLANTED = WHOLE_LOGS
+CONTEXTS = (partial(headtail.check_noise, headtail.NO_HEAD, "contexts", alphabet=None),)
+GRADIENTS = (partial(headtail.check_noise, headtail.NO_HEAD, "gradients", alphabet=None),)
+VOTES = (partial(headtail.check_noise, headtail.FEW_HIDDEN, None, alphabet=None),)
+LONE_ACTIVITIES = (headtail.check_lone_activities,)
+
+HEADTAIL = (
+    Planted(
+        "every level of contexts spends the whole share",
+        "mechanisms.headtail.tables:Tables.part",
+        "Fraction(self.bound) / Fraction(share * _DOWN)",
+        "self.bound",
+        CONTEXTS,
+    ),
+    Planted(
+        "noise for one of twenty gradient steps",
+        "mechanisms.headtail.loglinear:trained",
+        "step.noise(CLIP**2 * STEPS)",
+        "step.noise(CLIP**2)",
+        GRADIENTS,
+    ),
+    Planted(
+        "gradients clipped to twice the norm",
+        "mechanisms.headtail.examples:Examples.clipped_sum",
+        "CLIP / norms",
+        "2 * CLIP / norms",
+        GRADIENTS,
+    ),
+    Planted(
+        "a threshold for one activity where a case has many",
+        "mechanisms.headtail.tables:Tables.unseen_threshold",
+        " / MOST_LABELS",
+        "",
+        LONE_ACTIVITIES,
+    ),
+    Planted(
+        "activities clipped by how many count, not by the bound",
+        "mechanisms.headtail.tables:found_activities",
+        "cases.counts, tables.bound,",
+        "cases.counts, MOST_LABELS,",
+        CONTEXTS,
+    ),
+    Planted(
+        "contexts clipped as a sum, with noise for squares",
+        "mechanisms.headtail.ngrams:learned",
+        "tables.bound, tables.norm,",
+        "tables.bound**2, tables.norm,",
+        CONTEXTS,
+    ),
+    Planted(
+        "votes that count events",
+        "mechanisms.headtail.votes:noisy_votes",
+        "cases.counts)",
+        "cases.counts * cases.lengths)",
+        VOTES,
+    ),
+    Planted(
+        "lengths added up, with noise for one bucket",
+        "mechanisms.headtail.lengths:Lengths.of",
+        "noise.added(counts, rng)",
+        "noise.added(np.cumsum(counts), rng)",
+        CONTEXTS,
+    ),
+    Planted(
+        "frequent cases probed twice",
+        "mechanisms.headtail.mechanism:HeadTail._probed",
+        "cases.cases - beyond]",
+        "cases.cases]",
+        VOTES,
+    ),
+    Planted(
+        "shown cases read as hidden ones",
+        "mechanisms.headtail.mechanism:HeadTail._draw",
+        "places = np.setdiff1d(places, shown)",
+        "pass",
+        VOTES,
+    ),
+)
+
+IN_ENGINE = (partial(whole_logs.check_engine, "amun", **whole_logs.INDIVIDUALS),)
+
+ENGINES = (
+    Planted(
+        "one case more of each individual than was bounded",
+        "mechanisms.base:kept_cases",
+        "rank < cases",
+        "rank <= cases",
+        _both(whole_logs.check_individuals, **whole_logs.INDIVIDUALS),
+    ),
+    Planted(
+        "one case more of each individual in an engine",
+        "log.engines.sql:SqlEngine.restrict",
+        "place <= {int(cases)}",
+        "place <= {int(cases) + 1}",
+        IN_ENGINE,
+    ),
+    Planted(
+        "a long case cut in two, each part bounded by itself",
+        "log.engines.batches:case_by_case",
+        'begin = frame.height - int((frame["case_id"] == last).sum())',
+        "begin = frame.height",
+        IN_ENGINE,
+    ),
+    Planted(
+        "true counts of the variants that an engine shows",
+        "log.engines.counting:InEngine.take",
+        "return found if counts is None else",
+        "return found if len(found) else",
+        (test_counting.test_selection_of_what_stays_in_memory_is_selection,),
+    ),
+    Planted(
+        "a sample of twice the share",
+        "privacy.steps.sampling:Sampled.draw",
+        "int(Fraction(self.share) * 2**64)",
+        "int(min(1, 2 * Fraction(self.share)) * (2**64 - 1))",
+        (test_sampling.test_a_case_is_kept_with_its_share_whatever_the_others,),
+    ),
+)
+
+PLANTED = (*WHOLE_LOGS, *HEADTAIL, *ENGINES)
