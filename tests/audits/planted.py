@@ -17,6 +17,7 @@ from importlib import import_module
 from types import CodeType, FunctionType
 from typing import Any
 
+from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD
 from tests.log.engines import test_counting
 from tests.mechanisms import test_headtail_noise as headtail
 from tests.privacy import test_sampling
@@ -120,49 +121,49 @@ WHOLE_LOGS = (
         "wholelogs.tables:noisy_sum",
         "added_by(entries, size, bound, grid)",
         "added_by(entries, size, 4 * bound, grid)",
-        TIMES,
+        TIMES[:1],
     ),
     Planted(
         "a threshold for one value where a case has eight",
         "wholelogs.naming:Names.find",
         "naming_threshold(step, 1 if attribute.of_case else MOST_VOTES)",
         "naming_threshold(step, 1)",
-        LONE_VALUES,
+        LONE_VALUES[:1],
     ),
     Planted(
         "the chance of naming left out of the certificate",
         "privacy.steps.leaves:Gaussian.exception",
         "return self.failing",
         "return 0.0",
-        LONE_VALUES,
+        LONE_VALUES[:1],
     ),
     Planted(
         "a trait chosen as if a case moved scores by one",
         "wholelogs.traits:choose_trait",
         "step.choose(scores, 2 * GRAIN, ",
         "step.choose(scores, GRAIN, ",
-        ATTRIBUTES,
+        ATTRIBUTES[:1],
     ),
     Planted(
         "a trait chosen as if scores only rose",
         "wholelogs.traits:choose_trait",
         "monotone=False",
         "monotone=True",
-        ATTRIBUTES,
+        ATTRIBUTES[:1],
     ),
     Planted(
         "the share of one table spent on two",
         "wholelogs.values:_by_trait",
         'spending.find(attribute.step("values by trait"), Gaussian)',
         'spending.find(attribute.step("values"), Gaussian)',
-        ATTRIBUTES,
+        ATTRIBUTES[:1],
     ),
     Planted(
         "the first round's share spent on all rounds",
         "wholelogs.tables:learn",
         "least, bound, step, rng)",
         "least, bound, steps[0], rng)",
-        TIMES,
+        TIMES[:1],
     ),
     Planted(
         "a long case counted as many short ones",
@@ -170,13 +171,13 @@ WHOLE_LOGS = (
         "noisy_sum(source, overlaps, 2, bound, step, rng)",
         "noisy_sum(source, lambda c: (overlaps(c)[0] * 0 + np.arange(len(c.second)), "
         "overlaps(c)[1]), 2, bound, step, rng)",
-        WORKING,
+        WORKING[:1],
     ),
 )
 
-CONTEXTS = (partial(headtail.check_noise, headtail.NO_HEAD, "contexts", alphabet=None),)
-GRADIENTS = (partial(headtail.check_noise, headtail.NO_HEAD, "gradients", alphabet=None),)
-VOTES = (partial(headtail.check_noise, headtail.FEW_HIDDEN, None, alphabet=None),)
+CONTEXTS = (partial(headtail.check_noise, NO_HEAD, "contexts", alphabet=None),)
+GRADIENTS = (partial(headtail.check_noise, NO_HEAD, "gradients", alphabet=None),)
+VOTES = (partial(headtail.check_noise, FEW_HIDDEN, None, alphabet=None),)
 LONE_ACTIVITIES = (headtail.check_lone_activities,)
 
 HEADTAIL = (

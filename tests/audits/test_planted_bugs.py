@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from discreet.audits import audit
-from discreet.audits.measuring import TURNS, audit_mutant
+from discreet.audits.measuring import TURNS, Turn, audit_mutant
 from discreet.audits.mutants import with_leaves
 from discreet.audits.power import chance_of_missing
 from discreet.audits.reference import LaplaceCount
 from discreet.audits.sampling import Effort
 from discreet.audits.subjects import find_pair as pair
-from discreet.audits.subjects import subjects_of
+from discreet.audits.subjects import pairs_of, subjects_of
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
@@ -100,3 +100,18 @@ def test_a_slip_in_the_library_is_caught(planted: Planted) -> None:
     for check in planted.caught_by:
         with planted.growing(), pytest.raises(AssertionError):
             check()
+
+
+@pytest.mark.parametrize("name", ["whole", "amun"])
+def test_noise_32_times_too_small_is_caught_by_an_audit_too(name: str) -> None:
+    """Smaller slips are not: a part of one step's cost tells little of a whole release."""
+    (weak,) = (one for one in PLANTED if one.name == "noise 32 times too small")
+    subject = subjects_of(name)[0]
+    lone, step = pair("days apart", pairs_of(name)), "waits by relation, fine"
+    mechanism, turn = subject.build(lone), Turn(learnt=20, trials=40, counted=3.0, first=True)
+    promise = mechanism.guarantee().holds
+    assert promise is not None
+    with weak.growing():
+        caught = audit_mutant(mechanism, step, lone, promise, turn)
+    assert caught is not None
+    assert caught.contradicts, caught

@@ -15,7 +15,7 @@ from discreet.arrays import Integers, Ints
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail, loglinear, tail
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
-from discreet.mechanisms.headtail.tables import Tables
+from discreet.mechanisms.headtail.tables import Tables, found_activities
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.reserved import ReservedSelection
 from discreet.privacy.transcript import note
@@ -71,7 +71,6 @@ def watched(mechanism: HeadTail, way: str, model: str | None, patch: pytest.Monk
         noisy[...] = watch.answer(Draw(noise, counts, None), noisy.copy)
         note(name, noisy)
 
-    found_activities = tail.found_activities
     patch.setattr(ReservedSelection, "noisy", selected)
     patch.setattr(tail, "found_activities", found)
     patch.setattr(tail, "worth_learning", lambda *_: model is not None)
@@ -138,8 +137,8 @@ def check_lone_activities(epsilon: float = 0.2) -> None:
     def named(answer: int) -> bool:
         watch.given[tables.activities.name] = lambda counts: np.full_like(counts, answer)
         watch.forget()
-        log, rng = Variants.from_counts({case: 1}), Randomness.seeded(3)
-        return bool(watch.run(partial(tail.found_activities, log, False, 8, tables, rng)))
+        log, rng = Variants.from_counts({tuple(case): 1}), Randomness.seeded(3)
+        return bool(watch.run(partial(found_activities, log, False, 8, tables, rng)))
 
     least = bisect_left(range(1 << 40), True, key=named)
     (draw,) = watch.runs[0]
