@@ -6,7 +6,7 @@ import pytest
 
 from discreet.audits import audit
 from discreet.audits.measuring import TURNS, audit_mutant
-from discreet.audits.mutants import with_leaves
+from discreet.mechanisms.leaves import with_leaves
 from discreet.audits.power import chance_of_missing
 from discreet.audits.reference import LaplaceCount
 from discreet.audits.sampling import Effort

@@ -6,9 +6,12 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
-from discreet.arrays import Integers, Ints
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import Booleans, Integers, Ints
 from discreet.privacy.noise import (
     LARGEST_SCALE,
     LARGEST_VARIANCE,
@@ -18,6 +21,9 @@ from discreet.privacy.noise import (
 )
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.transcript import note
+
+Summed = TypeVar("Summed", bound=npt.NDArray[np.integer[Any] | np.floating[Any]])
+"""Whole numbers; as floats they are below 2⁵³."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +66,19 @@ class CountNoise:
 
     def added(self, counts: Ints, rng: Randomness) -> Integers:
         """The counts with noise of their own each, noted in the transcript of an audit."""
-        noisy: Integers = counts + self.draw(counts.size, rng).reshape(counts.shape)
+        return self.joined(counts, self.draw(counts.size, rng))
+
+    def joined(self, counts: Summed, drawn: Integers) -> Summed:
+        """The counts with noise that was drawn for them before, noted likewise."""
+        noisy: Summed = counts + drawn.reshape(counts.shape)
         note(self.name, noisy)
         return noisy
+
+    def positive(self, counts: Ints, rng: Randomness) -> Booleans:
+        """Which counts are above zero with noise of their own; only that is noted."""
+        found: Booleans = counts + self.draw(counts.size, rng) > 0
+        note(self.name, found)
+        return found
 
     def finer(self, grid: int) -> CountNoise:
         """The same noise for counts in steps of 1/grid."""

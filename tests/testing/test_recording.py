@@ -1,0 +1,146 @@
+"""What one case changes of all that a release reads, for random logs whose variants many share.
+
+Every noisy step of every mechanism, with the noise that it really draws, held to what it is paid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from discreet.arrays import Floats, Integers, Ints
+from discreet.audits.subjects import Subject, subjects_of
+from discreet.log.events import EventLog
+from discreet.log.instants import DAY
+from discreet.log.neighbours import Case, Pair, make_log
+from discreet.log.variants import Variants
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.blocks.contributions import Contributions, Norm, grid_of
+from discreet.mechanisms.generative.over_dictionary import SIZE, OverDictionary
+from discreet.mechanisms.headtail import examples, loglinear
+from discreet.mechanisms.headtail.examples import CLIP, Examples
+from discreet.mechanisms.registry import mechanism_class, mechanism_names
+from discreet.mechanisms.travas import TraVaS
+from discreet.privacy.count_noise import CountNoise
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import SampledGaussian, Selecting
+from discreet.testing import ConformanceError
+from discreet.testing.recording import compare
+
+COLUMNS = ("case:channel", "case:amount", "org:group", "start_timestamp")
+OVER = Pair.told("alphabet", "all activities of these logs", "1 abcd + abcd")
+TRAINED = {"ddpm", "sequence", "travag"}
+BEGIN = datetime(2021, 3, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A random log: a long variant that twenty cases have, and some others."""
+
+    cases: tuple[Case, ...]
+    variants: tuple[tuple[str, ...], ...]
+    seed: int
+
+    @classmethod
+    def of(cls, seed: int) -> Shared:
+        """The log of a seed."""
+        rng = np.random.default_rng(seed)
+        sizes = (int(rng.integers(16, 30)), *rng.integers(1, 9, 4).tolist())
+        drawn = [tuple(rng.choice(list("abcd"), size).tolist()) for size in sizes]
+        many = (20, *rng.choice([1, 2, 9, 40], 4).tolist())
+        cases = [
+            case_of(trace, rng) for trace, n in zip(drawn, many, strict=True) for _ in range(n)
+        ]
+        return cls(tuple(cases), tuple(drawn), seed)
+
+    def log(self, *further: tuple[str, ...], without: int = 0) -> EventLog:
+        """The log without the last few cases, and with these besides."""
+        rng = np.random.default_rng([self.seed, 1])
+        more = [case_of(trace, rng) for trace in further]
+        return make_log([*self.cases[: len(self.cases) - without], *more], COLUMNS)
+
+
+def case_of(trace: tuple[str, ...], rng: np.random.Generator) -> Case:
+    """A case with random times and values."""
+    start = int(rng.integers(0, 3000)) * DAY + int(rng.integers(0, DAY))
+    step = int(rng.choice([0, DAY // 100, DAY, 7000 * DAY]))
+    values = {
+        "case:channel": str(rng.choice(["letter", "mail"])),
+        "case:amount": float(rng.choice([40.0, 900.0, 17.25])),
+        "org:group": str(rng.choice(["desk", "field"])),
+        "start_timestamp": BEGIN + timedelta(days=int(rng.integers(0, 900))),
+    }
+    return Case(trace, start, step, values)
+
+
+def recordable(subject: Subject) -> bool:
+    """Whether it promises something and takes every case in every step of training."""
+    mechanism = subject.build(OVER)
+    leaves = [] if mechanism.spending is None else list(mechanism.spending.walk())
+    plans = [leaf.plan for leaf in leaves if isinstance(leaf, SampledGaussian)]
+    return bool(leaves) and all(plan.sampling_rate == 1 for plan in plans)
+
+
+def every() -> list[Any]:
+    """Each mechanism with each of the parameters that it is audited with."""
+    subjects = [one for name in mechanism_names() for one in subjects_of(name) if recordable(one)]
+    return [pytest.param(one, id=f"{one.mechanism}-{i}") for i, one in enumerate(subjects)]
+
+
+def neighbours(mechanism: Mechanism, shared: Shared, further: tuple[str, ...]) -> list[EventLog]:
+    """Two logs that differ by this case, or in which it replaces another."""
+    swapped = mechanism.guarantee().neighbours == "swap"
+    return [shared.log(), shared.log(further, without=int(swapped))]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Public warm-ups of models may be short."""
+    pytest.importorskip("torch", reason="needs the extra generative")
+    from discreet.mechanisms.travag import strict
+
+    monkeypatch.setattr(strict, "COMPRESSING_STEPS", 1)
+    monkeypatch.setattr(strict, "STARTING_STEPS", 1)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("subject", every())
+def test_a_case_of_a_variant_that_many_have_costs_what_is_paid(subject: Subject, seed: int) -> None:
+    shared, mechanism = Shared.of(seed), subject.build(OVER)
+    costs = compare(mechanism, *neighbours(mechanism, shared, shared.variants[0]))
+    assert costs
+    assert max(costs.values()) > 0.05, "nothing of the case was read"
+
+
+@pytest.mark.parametrize("subject", every())
+def test_a_case_that_is_like_no_other_costs_what_is_paid(subject: Subject) -> None:
+    mechanism = subject.build(OVER)
+    if any(isinstance(step, Selecting) for step in held_steps(mechanism)):
+        pytest.skip("a new variant is a further key, which may be shown with a chance of δ")
+    shared = Shared.of(3)
+    for further in ("abcd" * 40, "d", "cb" * 9):
+        assert compare(mechanism, *neighbours(mechanism, shared, tuple(further)))
+
+
+@pytest.mark.parametrize("subject", every())
+def test_cases_of_one_individual_cost_what_is_paid_for_them(subject: Subject) -> None:
+    mechanism = subject.build(OVER)
+    if mechanism.guarantee().neighbours == "swap":
+        pytest.skip("as many cases of the other log would have to go")
+    shared = Shared.of(4)
+    many = [shared.variants[0], shared.variants[0], shared.variants[1]]
+    assert compare(mechanism, shared.log(), shared.log(*many), cases=3)
+
+
+def held_steps(mechanism: Mechanism) -> list[Any]:
+    """All steps, also those of the mechanism that releases the variants."""
+    inner = getattr(mechanism, "inner", None)
+    found = list(mechanism.spending.walk()) if mechanism.spending else []
+    if mechanism.name == "choice":
+        found += [s for one in mechanism.built_at(mechanism.case_budget) for s in held_steps(one)]  # type: ignore[attr-defined]
+    return found + (held_steps(inner) if inner is not None else [])
