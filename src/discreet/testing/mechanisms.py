@@ -14,14 +14,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from discreet.certificate import Certificate
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.instants import DAY
 from discreet.log.neighbours import Case, make_log
+from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import ONE_MORE
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.parameters import ParameterError
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import (
     Gaussian,
     Laplace,
@@ -31,7 +35,9 @@ from discreet.privacy.steps import (
     SpendingError,
     Step,
 )
+from discreet.privacy.transcript import transcript
 from discreet.testing.conformance import ConformanceError, demand, refusing
+from discreet.testing.recording import compare, recordable
 from discreet.verification import check_certificate
 
 PERSON = "case:person"
@@ -71,6 +77,7 @@ def _log(traces: dict[str, int], labels: dict[str, str] | None = None) -> EventL
 
 
 LABELS = ("a", "b", "c", "d")
+LONG = "abcd" * 5
 FEW = {"abcd": 30, "acbd": 16, "abd": 9, "ad": 3, "abbcd": 1}
 
 
@@ -157,17 +164,59 @@ def drawn(subject: Subject) -> None:
         free.guarantee.private == usual.guarantee().proved,
         "a release is called private though it is not proved, or the reverse",
     )
+    one, other = (_answers(usual, log, seed) for seed in (7, 8))
+    demand(not one or one != other, "other randomness gives the same noise")
+
+
+def _answers(mechanism: Mechanism, log: EventLog, seed: int) -> dict[str, list[Any]]:
+    with transcript() as answers:
+        mechanism._draw(log, Randomness.seeded(seed))
+    return {step: [answer.tolist() for answer in given] for step, given in answers.items()}
 
 
 def speaks_of_parameters_only(subject: Subject) -> None:
     """Guarantee, notes and parameters of a release do not depend on the log."""
-    one, other = (
-        subject.usual.release(_log(traces)) for traces in (FEW, {"ab": 4, "dcba": 21, "c": 1})
-    )
+    logs = FEW, {"ab": 4, "dcba": 21, "c": 1}, {**FEW, "abce": 1}, {"b": 2}
+    one, *others = (subject.usual.release(_log(traces)) for traces in logs)
     for field in ("guarantee", "notes", "parameters", "mechanism"):
-        demand(
-            getattr(one, field) == getattr(other, field), f"{field} of a release depend on the log"
-        )
+        for other in others:
+            demand(
+                getattr(one, field) == getattr(other, field),
+                f"{field} of a release depend on the log",
+            )
+
+
+def reads_by_its_steps_only(subject: Subject) -> None:
+    """One case more changes what each step reads by what is paid, and else nothing.
+
+    Of a variant that many have, on a small log and on one of more than a thousand cases.
+    """
+    usual = subject.usual
+    if not usual.guarantee().proved or not recordable(usual):
+        return
+    swapped = usual.guarantee().neighbours == "swap"
+    for times in (1, 12):
+        many = {trace: times * count for trace, count in {LONG: 40, **FEW}.items()}
+        more = {**many, LONG: many[LONG] + 1, "ad": many["ad"] - swapped}
+        compare(usual, _log(many), _log(more))
+
+
+def shows_nothing_unused(subject: Subject) -> None:
+    """What is released has no label that no case has, and tells no order of the log."""
+    for traces in (FEW, {"abcd": 60, "dcb": 1, "ad": 40, "cab": 1}):
+        artefact = subject.usual.release(_log(traces), insecure_seed=7).artefact
+        for column in artefact.table if isinstance(artefact, EventLog) else ():
+            if column.dtype in (pl.Categorical, pl.Enum):
+                unused = set(column.cat.get_categories()) - set(column)
+                demand(not unused, f"{column.name} of the release lists {unused}, which nobody has")
+        variants = artefact.variants if isinstance(artefact, EventLog) else artefact
+        if isinstance(variants, Variants):
+            plain = Variants.from_counts(variants.to_dict())
+            demand(
+                variants.activities == plain.activities,
+                "the release lists activities that none of its cases has",
+            )
+            demand(list(variants) == list(plain), "the variants of a release are not in order")
 
 
 def checks_before_it_spends(subject: Subject) -> None:
@@ -267,6 +316,8 @@ MECHANISM_CHECKS: dict[str, Callable[[Subject], None]] = {
         budgeted,
         drawn,
         speaks_of_parameters_only,
+        reads_by_its_steps_only,
+        shows_nothing_unused,
         checks_before_it_spends,
         individuals,
         small_logs,

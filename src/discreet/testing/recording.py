@@ -33,6 +33,7 @@ from discreet.privacy.steps import (
     Choosing,
     Gaussian,
     Laplace,
+    RandomStopping,
     Sampled,
     SampledGaussian,
     Selecting,
@@ -336,6 +337,20 @@ def lost(
         cost = before + first.loss(first.exact, second.exact)
         found[first.leaf.name] = cost, paid(first.leaf, cases)
     return found
+
+
+def recordable(mechanism: Mechanism) -> bool:
+    """Whether two releases can be compared answer by answer.
+
+    Not where cases are sampled step by step, since the samples of two logs do not go together, nor
+    where rounds are thrown away, which a release does not pay for one by one.
+    """
+    if mechanism.spending is None:
+        return False
+    steps = list(mechanism.spending.walk())
+    plans = [step.plan for step in steps if isinstance(step, SampledGaussian)]
+    again = any(isinstance(step, RandomStopping) for step in steps)
+    return not again and all(plan.sampling_rate == 1 for plan in plans)
 
 
 def compare(
