@@ -6,8 +6,6 @@ import pytest
 
 from discreet.audits import audit, measuring
 from discreet.audits.measuring import TURNS, Turn, audit_mutant, audit_pair
-from discreet.mechanisms.headtail.examples import Examples
-from discreet.mechanisms.leaves import with_leaves
 from discreet.audits.power import chance_of_missing
 from discreet.audits.reference import LaplaceCount
 from discreet.audits.sampling import Effort
@@ -16,6 +14,8 @@ from discreet.audits.subjects import subjects_of
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.contributions import Contributions
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
+from discreet.mechanisms.headtail.examples import Examples
+from discreet.mechanisms.leaves import with_leaves
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
 

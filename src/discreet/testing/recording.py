@@ -31,6 +31,7 @@ from discreet.privacy.randomness import Randomness, known_coins
 from discreet.privacy.selection import Score
 from discreet.privacy.steps import (
     Choosing,
+    Delegated,
     Gaussian,
     Laplace,
     RandomStopping,
@@ -323,9 +324,7 @@ def paid(leaf: Step, cases: int = 1) -> Fraction:
     raise TypeError(f"{leaf.name} reads no log")
 
 
-def lost(
-    one: Recording, other: Recording, cases: int = 1
-) -> dict[str, tuple[Fraction, Fraction]]:
+def lost(one: Recording, other: Recording, cases: int = 1) -> dict[str, tuple[Fraction, Fraction]]:
     """What the difference of two logs costs by each step, and what was paid for so many cases."""
     demand(
         len(one.readings) == len(other.readings),
@@ -343,14 +342,19 @@ def recordable(mechanism: Mechanism) -> bool:
     """Whether two releases can be compared answer by answer.
 
     Not where cases are sampled step by step, since the samples of two logs do not go together, nor
-    where rounds are thrown away, which a release does not pay for one by one.
+    where rounds are thrown away, which a release does not pay for one by one, nor by a step or
+    another mechanism that is not known here.
     """
     if mechanism.spending is None:
         return False
     steps = list(mechanism.spending.walk())
+    known = (*HELD, Delegated) if isinstance(mechanism, WholeLog | Choice) else tuple(HELD)
     plans = [step.plan for step in steps if isinstance(step, SampledGaussian)]
-    again = any(isinstance(step, RandomStopping) for step in steps)
-    return not again and all(plan.sampling_rate == 1 for plan in plans)
+    return (
+        all(isinstance(step, known) for step in steps if not step.steps)
+        and not any(isinstance(step, RandomStopping) for step in steps)
+        and all(plan.sampling_rate == 1 for plan in plans)
+    )
 
 
 def compare(
