@@ -36,7 +36,7 @@ class AuditCase:
 
     def all_pairs(self, neighbours: Literal["add-remove", "swap"]) -> tuple[Pair, ...]:
         """Its own pairs, then the usual ones of that neighbour relation."""
-        usual = USUAL if neighbours == "add-remove" else USUAL_SWAP
+        usual: tuple[Pair, ...] = USUAL if neighbours == "add-remove" else USUAL_SWAP
         if not self.usual:
             usual = tuple(pair for pair in usual if pair in EVERYWHERE and self.shared)
         own = {pair.name for pair in self.pairs}

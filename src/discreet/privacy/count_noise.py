@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Booleans, Integers, Ints
@@ -21,9 +20,6 @@ from discreet.privacy.noise import (
 )
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.transcript import note
-
-Summed = TypeVar("Summed", bound=npt.NDArray[np.integer[Any] | np.floating[Any]])
-"""Whole numbers; as floats they are below 2⁵³."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +62,12 @@ class CountNoise:
 
     def added(self, counts: Ints, rng: Randomness) -> Integers:
         """The counts with noise of their own each, noted in the transcript of an audit."""
-        return self.joined(counts, self.draw(counts.size, rng))
+        noisy: Integers = self.joined(counts, self.draw(counts.size, rng))
+        return noisy
 
-    def joined(self, counts: Summed, drawn: Integers) -> Summed:
-        """The counts with noise that was drawn for them before, noted likewise."""
-        noisy: Summed = counts + drawn.reshape(counts.shape)
+    def joined(self, counts: npt.NDArray[Any], drawn: Integers) -> npt.NDArray[Any]:
+        """Whole numbers with noise that was drawn before, noted likewise; floats below 2⁵³ stay."""
+        noisy = counts + drawn.reshape(counts.shape)
         note(self.name, noisy)
         return noisy
 

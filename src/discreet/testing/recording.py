@@ -24,7 +24,7 @@ from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.choice import Choice
 from discreet.mechanisms.leaves import with_leaves
-from discreet.privacy.count_noise import CountNoise, Summed
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import Rational
 from discreet.privacy.randomness import Randomness, known_coins
@@ -156,11 +156,11 @@ class HeldNoise(CountNoise):
         """Noise that does not depend on what else is drawn."""
         return super().draw(size, self.recording.source(rng))
 
-    def joined(self, counts: Summed, drawn: Integers) -> Summed:
+    def joined(self, counts: Exact, drawn: Integers) -> Exact:
         """The answer."""
         assert self.leaf is not None
         reading = Reading(self.leaf, np.array(counts), partial(_of_sums, self.kind, self.size))
-        answer: Summed = self.recording.answer(reading, super().joined(counts, drawn)).copy()
+        answer: Exact = self.recording.answer(reading, super().joined(counts, drawn)).copy()
         return answer
 
     def positive(self, counts: Ints, rng: Randomness) -> Booleans:
@@ -291,7 +291,8 @@ def _of_sums(kind: str, size: Fraction, one: Exact, other: Exact) -> Fraction:
 def _of_scores(scale: Fraction, monotone: bool, one: Exact, other: Exact) -> Fraction:
     """Scores that all move one way count once, others twice (`privacy/selection.py`)."""
     moved = [Fraction(0), *(other - one)]
-    return (max(moved) - min(moved) if monotone else max(map(abs, moved))) / scale
+    furthest = max(moved) - min(moved) if monotone else max(map(abs, moved))
+    return Fraction(furthest) / scale
 
 
 def _of_decisions(scale: float, decided: Booleans, one: Exact, other: Exact) -> Fraction:
@@ -348,7 +349,9 @@ def recordable(mechanism: Mechanism) -> bool:
     if mechanism.spending is None:
         return False
     steps = list(mechanism.spending.walk())
-    known = (*HELD, Delegated) if isinstance(mechanism, WholeLog | Choice) else tuple(HELD)
+    known: tuple[type[Step], ...] = tuple(HELD)
+    if isinstance(mechanism, WholeLog | Choice):
+        known += (Delegated,)
     plans = [step.plan for step in steps if isinstance(step, SampledGaussian)]
     return (
         all(isinstance(step, known) for step in steps if not step.steps)
