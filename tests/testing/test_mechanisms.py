@@ -121,7 +121,7 @@ class Listing(TraVaS):
 
 @dataclass(frozen=True, kw_only=True)
 class Planted(TraVaS):
-    """A copy of TraVaS whose noise grows out of a seed that the log gives, so it is known to many."""
+    """A copy of TraVaS whose noise grows out of a seed that the log gives, so others know it."""
 
     name: ClassVar[str] = "planted"
 
