@@ -85,7 +85,7 @@ def test_compare_ranks_and_says_who_could_not_run(folder: Path) -> None:
 def test_compare_passes_public_inputs_on(folder: Path) -> None:
     arguments = ("compare", folder / "log.xes", "-m", "laplace", "--alphabet", "from-log", "--json")
     found = {one["name"]: one for one in json.loads(invoke(*arguments))["mechanisms"]}
-    assert set(found) == {"headtail", "laplace"}
+    assert set(found) == {"whole", "laplace"}
     one = found["laplace"]
     assert one["problem"] == ""
     assert one["status"] == "conditional"
