@@ -135,7 +135,8 @@ class HeadTail(Mechanism[Variants]):
     sampling (`privacy/steps/sampling.py` has the proof).
     With δ = 0 there is no head, the alphabet is public and the tables have Laplace noise with an
     L1 bound. Choices of way and model, candidates, support, sums and pruning read released
-    numbers only.
+    numbers only, and of the head no order but that of its sequences: ties of noisy counts are
+    broken by what the variants are, never by raw counts.
 
     With a public alphabet every case is first mapped to that alphabet on its own, which keeps
     neighbours neighbours.
