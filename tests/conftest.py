@@ -60,22 +60,24 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Give each test noise of its own, the same in every run: a failure is never chance.
+    """Give each test noise of its own, the same in every run, and nobody's settings.
 
-    Such noise counts as secure, since a test is about the release that anybody would get. What
+    A failure is never chance, nor one of the order of tests: a command may set the language. Such
+    noise counts as secure, since a test is about the release that anybody would get. What
     another process draws, and what was asked for while tests were collected, is the system's.
     """
     from discreet.privacy.randomness import Randomness
 
-    if item.config.getoption("--fresh-noise"):
-        return (yield)
     known = Randomness.seeded(zlib.crc32(item.nodeid.encode()))
 
     def system(owner: type[Randomness]) -> Randomness:
         return owner(known.words, secure=True)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Randomness, "system", classmethod(system))
+        for name in [name for name in os.environ if name.startswith("DISCREET_")]:
+            patch.delenv(name)
+        if not item.config.getoption("--fresh-noise"):
+            patch.setattr(Randomness, "system", classmethod(system))
         return (yield)
 
 
@@ -117,7 +119,6 @@ def no_ledger_of_ones_own(
     """Keep the tests away from the ledger of whoever runs them, each with a folder of its own."""
     own = tmp_path_factory.getbasetemp() / f"data-{next(_NUMBERS)}"  # made by who needs it
     monkeypatch.setenv("XDG_DATA_HOME", str(own))
-    monkeypatch.delenv("DISCREET_LEDGER", raising=False)
 
 
 @pytest.fixture(autouse=True)
