@@ -20,6 +20,7 @@ from typing import Any
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD
 from tests.log.engines import test_counting
 from tests.mechanisms import test_headtail_noise as headtail
+from tests.mechanisms import test_noise as counts
 from tests.privacy import test_sampling
 from tests.wholelogs import test_privacy as whole_logs
 
@@ -253,6 +254,23 @@ HEADTAIL = (
     ),
 )
 
+COUNTS = (
+    Planted(
+        "noise for a sensitivity of one, whatever was asked for",
+        "privacy.steps.composition:noise_of",
+        "return leaves[0].noise(sensitivity)",
+        "return leaves[0].noise()",
+        (partial(counts.check_noise, counts.counting("df-laplace")[0]),),
+    ),
+    Planted(
+        "half the variance where Laplace or Gaussian noise is chosen",
+        "privacy.steps.composition:least_noise",
+        "l1 if isinstance(leaf, Laplace) else l2_squared",
+        "l1 if isinstance(leaf, Laplace) else l2_squared / 2",
+        (partial(counts.check_noise, counts.counting("sacofa")[0]),),
+    ),
+)
+
 IN_ENGINE = (partial(whole_logs.check_engine, "amun", **whole_logs.INDIVIDUALS),)
 
 ENGINES = (
@@ -293,4 +311,4 @@ ENGINES = (
     ),
 )
 
-PLANTED = (*WHOLE_LOGS, *HEADTAIL, *ENGINES)
+PLANTED = (*WHOLE_LOGS, *HEADTAIL, *COUNTS, *ENGINES)

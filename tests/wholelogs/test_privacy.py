@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.log.engines import batches, duckdb
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
 from discreet.log.summing import sums_over
@@ -129,11 +128,12 @@ def check_individuals(name: str, **given: Any) -> None:
 
 def check_engine(name: str, **given: Any) -> None:
     """One individual more in an engine that hands over its cases a few events at a time."""
+    pytest.importorskip("duckdb", reason="needs the extra duckdb")
     people = [f"p{i}" for i in range(len(OFFICE))]
     logs = []
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duckdb, "AT_ONCE", 300)
-        patch.setattr(batches, "KEPT_BYTES", 10**9)
+        patch.setattr("discreet.log.engines.duckdb.AT_ONCE", 300)
+        patch.setattr("discreet.log.engines.batches.KEPT_BYTES", 10**9)
         for number, more in enumerate([[], [ENDLESS] * 5]):
             path = Path(folder) / f"{number}.parquet"
             write_log(log_of([*OFFICE, *more], [*people, *["zoe"] * len(more)]), path)
@@ -167,7 +167,6 @@ def test_an_individual_costs_no_more_than_so_many_cases(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["whole", "amun"])
 def test_an_individual_of_an_engine_costs_no_more(name: str) -> None:
-    pytest.importorskip("duckdb", reason="needs the extra duckdb")
     check_engine(name, **INDIVIDUALS)
 
 
