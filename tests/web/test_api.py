@@ -86,18 +86,20 @@ def test_a_person_that_is_named_asks_whom_to_protect(house: House) -> None:
     log = client.post("/api/v1/folder/permits.csv").json()["id"]
     options = {"options": {"individual": "case:person", "transitions": "complete"}}
     assert client.put(f"/api/v1/logs/{log}/reading", json=options).status_code == 200
-    for choice, said in (
-        ({}, "choose who is protected"),
-        ({"unit": "individual"}, "how many cases of each count"),
-        ({"unit": "case", "parameters": {"cases_per_individual": 2}}, "leave that empty"),
-    ):
+    undecided: dict[str, dict[str, Any]] = {
+        "choose who is protected": {},
+        "how many cases of each count": {"unit": "individual"},
+        "leave that empty": {"unit": "case", "parameters": {"cases_per_individual": 2}},
+    }
+    for said, choice in undecided.items():
         answer = client.put(f"/api/v1/logs/{log}/choice", json={"mechanism": "travas", **choice})
         assert answer.status_code == 422
         assert said in answer.json()["detail"]
-    for choice, unit in (
-        ({"unit": "case"}, "case"),
-        ({"parameters": {"cases_per_individual": 2}}, "individual"),
-    ):
+    decided: dict[str, dict[str, Any]] = {
+        "case": {"unit": "case"},
+        "individual": {"parameters": {"cases_per_individual": 2}},
+    }
+    for unit, choice in decided.items():
         answer = client.put(f"/api/v1/logs/{log}/choice", json={"mechanism": "travas", **choice})
         assert answer.json()["guarantee"]["unit"] == unit
     asked = {"log": log, "source": "s", "purpose": "p", "once": "12345678"}
