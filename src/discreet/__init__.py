@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from discreet.log.variants import Variants as Variants
     from discreet.log.writing import write_log as write_log
     from discreet.mechanisms.base import Mechanism as Mechanism
-    from discreet.mechanisms.parameters import ParameterError as ParameterError
     from discreet.mechanisms.registry import mechanism as mechanism
     from discreet.mechanisms.registry import mechanism_names as mechanism_names
     from discreet.models.document import TreeDocument as TreeDocument
     from discreet.models.tree import Tree as Tree
+    from discreet.parameters import ParameterError as ParameterError
     from discreet.privacy.guarantee import Budget as Budget
     from discreet.privacy.guarantee import Guarantee as Guarantee
     from discreet.privacy.randomness import Randomness as Randomness
@@ -68,7 +68,7 @@ else:
         "log.variants": ("Variants",),
         "log.writing": ("write_log",),
         "mechanisms.base": ("Mechanism",),
-        "mechanisms.parameters": ("ParameterError",),
+        "parameters": ("ParameterError",),
         "mechanisms.registry": ("mechanism", "mechanism_names"),
         "models.document": ("TreeDocument",),
         "models.tree": ("Tree",),

@@ -1,27 +1,36 @@
-"""Every planted bug is caught, by an audit that lets the sound mechanism pass."""
+"""Every planted bug is caught: by an audit that lets the sound mechanism pass, or by a test."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 from discreet.audits import audit
-from discreet.audits.measuring import TURNS, audit_mutant
-from discreet.audits.mutants import with_leaves
+from discreet.audits.measuring import TURNS, Turn, audit_mutant
+from discreet.audits.mutants import numbered_by_counts, with_leaves
 from discreet.audits.power import chance_of_missing
 from discreet.audits.reference import LaplaceCount
 from discreet.audits.sampling import Effort
+from discreet.audits.subjects import Subject, pairs_of, subjects_of
 from discreet.audits.subjects import find_pair as pair
-from discreet.audits.subjects import subjects_of
+from discreet.log.neighbours import arrow
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.headtail import tail
+from discreet.mechanisms.headtail.mechanism import TIED_HEAD, tied_head
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
+from tests.audits.efforts import exactly
+from tests.audits.planted import PLANTED, Planted
 
-MUCH = Effort(runs=16_000, seconds=120.0)
+MUCH = exactly(16_000)
 """For the bugs that leak little more than they may: none is missed by chance."""
-EFFORT = Effort(runs=5_000, seconds=60.0)
-SOME = Effort(runs=2_000, seconds=60.0)
-FEW = Effort(runs=400, seconds=60.0)
+EFFORT = exactly(5_000)
+SOME = exactly(2_000)
+FEW = exactly(400)
 """For the bugs that leak so much that few runs show it."""
+BRIEF = Effort(runs=120, seconds=60.0)
+"""For those that fewer show."""
 
 
 @pytest.mark.parametrize(
@@ -91,3 +100,50 @@ def test_a_tail_that_reads_every_case_for_the_price_of_a_sample_is_caught() -> N
     assert caught.contradicts
     assert chance_of_missing(caught.shares, turn.runs(promise.epsilon), promise) < 1e-6
     assert not passed.contradicts
+
+
+def test_ties_at_the_cut_of_the_votes_that_raw_counts_break_are_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The pair that headtail declares, with thirty variants open to votes in place of a thousand.
+
+    Noise brings the variant to forty as often as the variants it ties with. If raw counts decide,
+    it comes first of them while it is one case behind, and is never shown without votes.
+    """
+    monkeypatch.setattr(tail, "MOST_VOTED", 30)
+    subject = subjects_of("headtail")[-1]
+    assert subject.pairs() == [TIED_HEAD]
+    tied = tied_head(voted=30, tied=40)
+    given = {"coverage probe": (1_600, 1_000), "few hidden: number of cases": (400,)}
+    case = replace(subject.case, pairs=(tied,), given=given)
+    sound = Subject("headtail", case).build(tied)
+    caught = audit(numbered_by_counts(sound), pairs=[tied], effort=BRIEF)
+    assert caught.verdict == "violated"
+    (found,) = caught.pairs
+    assert found.promise is not None
+    assert found.promise.event == f"cases of {arrow(tied.added.trace)} = 40"
+    assert found.promise.shares[1] < 0.02 < 0.4 < found.promise.shares[0]
+    assert audit(sound, pairs=[tied], effort=BRIEF).verdict == "consistent"
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
+def test_a_slip_in_the_library_is_caught(planted: Planted) -> None:
+    """By tests that pass without it, as they do where they stand."""
+    for check in planted.caught_by:
+        with planted.growing(), pytest.raises(AssertionError):
+            check()
+
+
+@pytest.mark.parametrize("name", ["whole", "amun"])
+def test_noise_32_times_too_small_is_caught_by_an_audit_too(name: str) -> None:
+    """Smaller slips are not: a part of one step's cost tells little of a whole release."""
+    (weak,) = (one for one in PLANTED if one.name == "noise 32 times too small")
+    subject = subjects_of(name)[0]
+    lone, step = pair("days apart", pairs_of(name)), "waits by relation, fine"
+    mechanism, turn = subject.build(lone), Turn(learnt=20, trials=40, counted=3.0, first=True)
+    promise = mechanism.guarantee().holds
+    assert promise is not None
+    with weak.growing():
+        caught = audit_mutant(mechanism, step, lone, promise, turn)
+    assert caught is not None
+    assert caught.contradicts, caught

@@ -104,7 +104,7 @@ def test_what_an_engine_cannot_read_is_said(desk: Desk) -> None:
     write_log(read_log(desk.folder / "log.csv"), desk.folder / "log.xes")
     said = desk.refused("inspect", "log.xes", "--engine", "duckdb")
     assert "--engine memory" in said
-    assert "unknown engine" in desk.refused("inspect", "log.csv", "--engine", "warp")
+    assert "engine must be one of" in desk.refused("inspect", "log.csv", "--engine", "warp")
     assert "--memory" in desk.refused("inspect", "log.csv", "--memory", "lots")
 
 

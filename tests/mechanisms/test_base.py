@@ -11,9 +11,9 @@ import pytest
 
 from discreet.log.samples import PERSON, sample_log
 from discreet.mechanisms.base import bound_individuals
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
 from discreet.mechanisms.travas import TraVaS
+from discreet.parameters import ParameterError
 from discreet.privacy.randomness import Randomness
 
 

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, ClassVar
+from zlib import crc32
 
+import numpy as np
 import pytest
 
+from discreet.audits.mutants import ByCounts
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import SWAP_ONLY_CASE, AuditCase
@@ -90,6 +93,32 @@ class Random(TraVaS):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FirstCome(TraVaS):
+    """A copy of TraVaS whose variants come out in the order of their first cases, which says how
+    the log was sorted, and by it who came first."""
+
+    name: ClassVar[str] = "first come"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        found = super()._draw(log, rng)
+        came = [log.variants.sequence(i) for i in dict.fromkeys(log.variant_of_case.tolist())]
+        places = sorted(range(len(found)), key=lambda i: came.index(found.sequence(i)))
+        return found.take(np.array(places, dtype=np.int64))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hashed(TraVaS):
+    """A copy of TraVaS whose variants come out in the order of a hash, as elements of a set do."""
+
+    name: ClassVar[str] = "hashed"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        found = super()._draw(log, rng)
+        hashes = [crc32(" ".join(found.sequence(i)).encode()) for i in range(len(found))]
+        return found.take(np.argsort(hashes))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Nameless(TraVaS):
     """A copy of TraVaS that does not say in one line what it does, as the list of all shows."""
 
@@ -113,6 +142,8 @@ class Misled(TraVaS):
         (Forgetful, "speaks of parameters only"),
         (Stumbling, "small logs"),
         (Random, "drawn"),
+        (FirstCome, "reads no order"),
+        (Hashed, "reads no names"),
         (Nameless, "declared"),
         (Misled, "auditable"),
     ],
@@ -120,6 +151,31 @@ class Misled(TraVaS):
 def test_a_mechanism_that_breaks_a_rule_is_told_which(owner: type[TraVaS], check: str) -> None:
     with pytest.raises(ConformanceError, match=f"{owner.__name__}, {check}"):
         check_mechanism(owner)
+
+
+COUNTED: list[tuple[str, dict[str, Any]]] = [
+    ("travas", {}),
+    ("utravas", {}),
+    ("utravas", {"runs": 2, "choose": "private"}),
+    ("headtail", {"alphabet": None, "delta": 1e-3, "tail_sample": 0.5}),
+    ("whole", {"variants": "travas"}),
+]
+"""What may leave variants in an engine."""
+
+
+@pytest.mark.parametrize(("name", "given"), COUNTED)
+def test_ours_read_no_order_of_variants_in_an_engine(name: str, given: dict[str, Any]) -> None:
+    check_mechanism(mechanism_class(name), only="reads no order", **given)
+
+
+@pytest.mark.parametrize(("name", "given"), [one for one in COUNTED if "choose" not in one[1]])
+def test_variants_numbered_by_raw_counts_are_found(
+    name: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As engines once numbered them: ties of noisy counts were broken by raw ones."""
+    monkeypatch.setattr("discreet.log.engines.lazy.MemoryEngine", ByCounts)
+    with pytest.raises(ConformanceError, match="variants in an engine: another release"):
+        check_mechanism(mechanism_class(name), only="reads no order", **given)
 
 
 def overspent(budget: Budget) -> Step:

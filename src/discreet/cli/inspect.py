@@ -39,10 +39,11 @@ def inspect(
       discreet inspect log.csv --case patient --save-mapping hospital.toml
     """
     from discreet.advice.describing import describe
+    from discreet.log.listing import files_read
     from discreet.releases import check_unused
 
     if save_mapping is not None:
-        check_unused(save_mapping, log, force=force)
+        check_unused(save_mapping, *files_read(log), force=force)
     found = read(log, values, further=False)
     facts = describe(found)
     if save_mapping is not None:

@@ -87,7 +87,6 @@ def train(
         _explain(stopped)
         raise typer.Exit(128 + stopped.by) from None
     certificate = trained.certificate
-    booking.confirm(certificate)
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from discreet import notebook
 from discreet.arrays import Integers, Ints
 from discreet.log.counted import Counted
 from discreet.log.errors import LogError
-from discreet.log.times import Clocks
+from discreet.log.times import Clocks, microseconds_of
 from discreet.log.variants import Variants, as_pandas, spans
 
 CASE = "case:concept:name"
@@ -62,6 +63,8 @@ class EventLog:
     """Those of the lifecycle whose events were kept, unless all were."""
     whole_schema: pl.DataFrame | None = None
     """The columns of the file under their names here, if some were left out; without rows."""
+    origin: tuple[Path, ...] = ()
+    """The files or the folder that it was read from, which no release of it may replace."""
 
     @classmethod
     def from_table(
@@ -188,7 +191,7 @@ class EventLog:
         """The first and the last time, in microseconds since 1970; none without times."""
         if not self.has_times or not self.events:
             return None
-        ticks = self.table[TIME].gather(self.order).dt.cast_time_unit("us").to_physical()
+        ticks = microseconds_of(self.table[TIME].gather(self.order))
         return int(ticks.min()), int(ticks.max())  # type: ignore[arg-type]
 
     def schema(self) -> pl.DataFrame:

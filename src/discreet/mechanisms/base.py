@@ -17,7 +17,7 @@ from discreet.log.events import EventLog, Reads
 from discreet.log.files import LOG_SUFFIXES
 from discreet.log.layout import released_names
 from discreet.mechanisms.audit_cases import AuditCase
-from discreet.mechanisms.parameters import (
+from discreet.parameters import (
     Parameter,
     ParameterError,
     between,
@@ -239,7 +239,7 @@ class Mechanism(ABC, Generic[A_co]):
     def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release[A_co]:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
         rng = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
-        promise = self.promise(log)
+        promise, origin = self.promise(log), log.origin
         self.check(log)
         if not rng.secure:
             promise = replace(promise, randomness="seeded")
@@ -255,6 +255,7 @@ class Mechanism(ABC, Generic[A_co]):
             provider=self.provider(),
             columns=released_names(log),
             classifier=log.classifier,
+            origin=origin,
         )
 
     @classmethod

@@ -7,21 +7,26 @@ tells whether the mechanism keeps to the rules that ledger, certificate, audits 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from discreet.certificate import Certificate
+from discreet.log.engines.lazy import staying
 from discreet.log.errors import LogError
-from discreet.log.events import EventLog
+from discreet.log.events import CASE, TIME, EventLog
 from discreet.log.instants import DAY
 from discreet.log.neighbours import Case, make_log
+from discreet.log.reading import read_log
 from discreet.mechanisms.audit_cases import ONE_MORE
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 from discreet.privacy.steps import (
     Gaussian,
     Laplace,
@@ -159,6 +164,66 @@ def drawn(subject: Subject) -> None:
     )
 
 
+def reads_no_order(subject: Subject) -> None:
+    """The same seed gives the same release, however cases are ordered, named and kept.
+
+    Else the order of the cases, or how an engine numbers variants, has a say in what is chosen
+    where noisy answers tie, or in what order it comes out: an order nobody has paid for. What
+    draws for each case draws in an order of what the cases are.
+    """
+    log, usual = _log(TIED), subject.usual
+    if not usual.guarantee().proved:
+        return
+    expected = _shown(usual.release(log, insecure_seed=7).artefact)
+    with tempfile.TemporaryDirectory() as folder:
+        for where, same in _elsewhere(log, Path(folder)):
+            found = _shown(usual.release(same, insecure_seed=7).artefact)
+            demand(str(found) == str(expected), f"{where}: another release")
+
+
+def reads_no_names(subject: Subject) -> None:
+    """Activities under other names of the same order give the same release under these names.
+
+    Else the order of a set or of hashes has a say in it, another one in every process.
+    """
+    if "alphabet" in subject.parameters or not subject.usual.guarantee().proved:
+        return
+    found = []
+    for prefix in ("one ", "two "):
+        labels = {label: prefix + label for label in LABELS}
+        takes = "alphabet" in subject.owner.parameters()
+        renamed = subject.build(alphabet=tuple(labels.values())) if takes else subject.usual
+        released = renamed.release(_log(TIED, labels), insecure_seed=7)
+        found.append(str(_shown(released.artefact)).replace(prefix, ""))
+    demand(found[0] == found[1], "other names of activities give another release")
+
+
+TIED = {"abcd": 40, "acbd": 40, "abd": 39, "acd": 41, "ad": 12, "abbcd": 11, "dcba": 1, "db": 2}
+"""Variants that may well have one noisy count, neither those of one count nor the order told."""
+
+
+def _elsewhere(log: EventLog, folder: Path) -> Iterator[tuple[str, EventLog]]:
+    """The same cases in other orders and under other names, here and in engines."""
+    for number in range(2):
+        table = _in_other_order(log.table, number)
+        other = replace(EventLog.from_table(table), individual=PERSON)
+        yield "cases in another order", other
+        yield "variants in an engine", staying(other)
+        if find_spec("duckdb") is not None:
+            path = folder / f"{number}.parquet"
+            table.write_parquet(path)
+            kept = read_log(path, engine="duckdb", individual=PERSON)
+            yield "cases in DuckDB", kept
+            yield "variants in DuckDB", staying(kept)
+
+
+def _in_other_order(table: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """The cases shuffled and named by their new order."""
+    names = table[CASE].unique().sort().sample(fraction=1, shuffle=True, seed=seed).to_list()
+    fresh = {name: f"{number:06d}" for number, name in enumerate(names)}
+    return table.with_columns(pl.col(CASE).replace_strict(fresh)).sort(CASE, TIME)
+
+
 def speaks_of_parameters_only(subject: Subject) -> None:
     """Guarantee, notes and parameters of a release do not depend on the log."""
     one, other = (
@@ -266,6 +331,8 @@ MECHANISM_CHECKS: dict[str, Callable[[Subject], None]] = {
         composes,
         budgeted,
         drawn,
+        reads_no_order,
+        reads_no_names,
         speaks_of_parameters_only,
         checks_before_it_spends,
         individuals,

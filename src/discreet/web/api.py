@@ -8,9 +8,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from sqlalchemy import Row
 
+from discreet.log.shaping import Reading
+from discreet.parameters import Parameter
 from discreet.web import choosing
 from discreet.web.asked import approve, ask_for, bring_certificate
 from discreet.web.jobs import Job
@@ -55,17 +57,34 @@ class Strict(BaseModel):
 class Choice(Strict):
     """What to share."""
 
-    what: str = "variants"
+    what: str | None = None
     mechanism: str | None = None
     suffix: str | None = None
     parameters: dict[str, Any] = {}
     unit: Literal["case", "individual"] | None = None
 
 
-class Reading(Strict):
-    """How a log is read: options of `discreet.read_log`."""
+_TYPES: dict[type, Any] = {tuple: list[str] | str, dict: dict[str, str] | str}
 
-    options: dict[str, str | bool | dict[str, str]]
+
+def _field(option: Parameter) -> Any:
+    """A declared option as a field of the schema."""
+    kind = Literal[option.choices] if option.choices else _TYPES.get(option.type, option.type)
+    return (kind | None, Field(None, description=option.help))
+
+
+ReadingOptions: type[Strict] = create_model(
+    "ReadingOptions",
+    __base__=Strict,
+    __doc__="Options of `discreet.read_log`.",
+    **{name: _field(option) for name, option in Reading.parameters("form").items()},
+)
+
+
+class HowRead(Strict):
+    """How a log is read."""
+
+    options: ReadingOptions  # type: ignore[valid-type]
 
 
 class Asked(Strict):
@@ -195,9 +214,10 @@ def log(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
 
 
 @router.put("/logs/{identity}/reading")
-def read(house: Inside, person: Steward, identity: str, reading: Reading) -> dict[str, Any]:
+def read(house: Inside, person: Steward, identity: str, reading: HowRead) -> dict[str, Any]:
     """Say how it is read, and read it again."""
-    house.logs.set_reading(house.logs.get(identity), reading.options)
+    options = reading.options.model_dump(exclude_none=True)  # type: ignore[attr-defined]
+    house.logs.set_reading(house.logs.get(identity), options)
     found = house.logs.get(identity)
     return log_facts(found) | {"job": house.look(found, person.name).id}
 
@@ -212,8 +232,7 @@ def remove(house: Inside, person: Steward, identity: str) -> None:
 def choose(house: Inside, person: Steward, identity: str, choice: Choice) -> dict[str, Any]:
     """Say what is to be shared; answers what would be promised."""
     found = house.logs.get(identity)
-    checked = choosing.chosen(choice.model_dump())
-    choosing.check_people(checked, found.reading)
+    checked = house.chosen(found, choice.model_dump())
     house.logs.set_choice(found, checked)
     promise = house.promise(found, checked)
     return {"choice": checked, "guarantee": promise.to_dict(), "explanation": promise.explain()}
@@ -252,8 +271,8 @@ def cancel(house: Inside, person: Anybody, identity: str) -> dict[str, Any]:
 @router.post("/releases", status_code=202)
 def release(house: Inside, person: Steward, asked: Asked) -> dict[str, Any]:
     """Spend and release; the job's identifier is that of the release."""
-    log, choice = house.logs.get(asked.log), choosing.chosen(asked.choice.model_dump())
-    choosing.check_people(choice, log.reading)
+    log = house.logs.get(asked.log)
+    choice = house.chosen(log, asked.choice.model_dump())
     now, _ = house.budgets.after(asked.source, choosing.build(choice))
     identity = house.release(
         log,

@@ -13,7 +13,7 @@ from discreet.log.cases import AMOUNT
 from discreet.log.events import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
-from discreet.mechanisms.parameters import ParameterError, fraction, parameter
+from discreet.parameters import ParameterError, fraction, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Statement, Step
@@ -185,7 +185,7 @@ class WholeLog(Mechanism["EventLog"]):
         super().check(log)
         schema = sums_over(log, self._columns).schema
         if self.begun:
-            check_begun(schema, self.begun)
+            check_begun(schema, log.schema(), self.begun)
         for attribute in self.asked:
             check_attribute(schema, log.schema(), attribute)
         if self.spending is not None:

@@ -16,6 +16,7 @@ from discreet.log.engines.quoting import literal, quoted
 from discreet.log.engines.scratch import Scratch
 from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
+from discreet.log.snapshot import Snapshot
 from discreet.log.times import Clocks
 
 if TYPE_CHECKING:
@@ -77,7 +78,6 @@ class DuckDBEngine(SqlEngine):
 
     name: ClassVar[str] = "duckdb"
     text: ClassVar[str] = "VARCHAR"
-    rank_order: ClassVar[str] = "rowid"
     divided: ClassVar[str] = "//"
     room: ClassVar[dict[str, int]] = {"BIGINT": 63, "HUGEINT": 127}
 
@@ -89,7 +89,7 @@ class DuckDBEngine(SqlEngine):
 
     def read(self) -> DuckDBEngine:
         """Read, check and count the log."""
-        with self._explained():
+        with self._explained(), self.snapshot.kept():
             native = self._native()
             if native is None:
                 self._stage()
@@ -97,12 +97,14 @@ class DuckDBEngine(SqlEngine):
                 self._staged, self.heights = False, self.plan.source.heights
                 self._connection.execute(f"CREATE VIEW events AS {native}")
                 self._check_fine()
-            self.count(drop_incomplete=self.plan.shape.drop_incomplete)
+            self.count(drop_incomplete=self.plan.reading.drop_incomplete)
+        if self._staged:
+            self.snapshot = Snapshot()  # what was copied is all that is read from now on
         return self
 
     def _native(self) -> str | None:
         """A query of the events where the types of the columns leave no question how to read."""
-        source, shape = self.plan.source, self.plan.shape
+        source, reading = self.plan.source, self.plan.reading
         files = [str(path) for path in source.parquet]
         if not files or any(map(glob.has_magic, files)):
             return None
@@ -110,6 +112,8 @@ class DuckDBEngine(SqlEngine):
         relation = self._connection.sql(f"SELECT * FROM {scan}")
         kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
         if list(kinds) != source.schema.columns or _OWN_NAMES & {k.lower() for k in kinds}:
+            return None
+        if any(map(_overflows, map(source.schema.schema.__getitem__, self.plan.further))):
             return None
         parts = {
             "case_id": _as_key(self.plan.case, kinds),
@@ -119,12 +123,12 @@ class DuckDBEngine(SqlEngine):
             joined = _as_text(self.plan.lifecycle, kinds)
             parts["label"] = joined and f"{parts['label']} || '+' || coalesce({joined}, '')"
         if self.plan.time is not None:
-            utc = shape.zone == "UTC" and shape.timestamp_format is None
+            utc = reading.zone == "UTC" and reading.timestamp_format is None
             parts["ts"] = _as_instant(self.plan.time, kinds, utc=utc)
-        if shape.individual is not None:
-            parts["person"] = _as_text(shape.individual, kinds)
-        for i, column in enumerate(shape.tie_break):
-            declared = column in shape.types
+        if reading.individual is not None:
+            parts["person"] = _as_text(reading.individual, kinds)
+        for i, column in enumerate(reading.tie_break):
+            declared = column in reading.kinds
             parts[f"tie_{i}"] = None if declared else _as_order(column, kinds)
         staged = self.plan.transition and _as_text(self.plan.transition, kinds)
         if None in parts.values() or (self.plan.transition and staged is None):
@@ -132,7 +136,7 @@ class DuckDBEngine(SqlEngine):
         parts |= {f"more_{i}": quoted(column) for i, column in enumerate(self.plan.further)}
         parts["pos"] = f"(CAST(file_index AS BIGINT) << {FILE_BITS}) + file_row_number"
         chosen = ", ".join(f"{expression} AS {name}" for name, expression in parts.items())
-        kept = ", ".join(map(literal, shape.transitions))
+        kept = ", ".join(map(literal, reading.transitions))
         where = f" WHERE {staged} IS NULL OR {staged} IN ({kept})" if staged else ""
         return f"SELECT {chosen} FROM {scan}{where}"
 
@@ -146,7 +150,7 @@ class DuckDBEngine(SqlEngine):
 
     def _note(self, clocks: Clocks) -> None:
         self.clocks += clocks
-        if self.plan.shape.timezone is None:
+        if self.plan.reading.timezone is None:
             self.clocks.check("an event")
 
     def _columns(self) -> str:
@@ -244,12 +248,17 @@ class DuckDBEngine(SqlEngine):
 def _stored(kind: pl.DataType) -> str:
     """The type of a staged column that has no role."""
     if kind.is_integer():
-        return "HUGEINT" if kind in (pl.UInt64, pl.Int128) else "BIGINT"
+        return "HUGEINT" if kind == pl.UInt64 else "BIGINT"
     if kind.is_float():
         return "DOUBLE"
     if isinstance(kind, pl.Datetime):
         return _ZONED if kind.time_zone else "TIMESTAMP"
     return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(kind), "VARCHAR")
+
+
+def _overflows(kind: pl.DataType) -> bool:
+    """Whether DuckDB fails on some values of a type that a file may have."""
+    return isinstance(kind, pl.Datetime) and kind.time_unit == "ms"
 
 
 def _first_line(error: Exception) -> str:

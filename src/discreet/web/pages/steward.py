@@ -13,11 +13,12 @@ from starlette.datastructures import FormData, UploadFile
 from discreet.errors import DiscreetError
 from discreet.language import translate
 from discreet.log.mapping import load_mapping
+from discreet.log.shaping import Reading
 from discreet.web import choosing
 from discreet.web.asked import approve
 from discreet.web.database import trail
 from discreet.web.jobs import Job
-from discreet.web.logs import READING, Log
+from discreet.web.logs import Log
 from discreet.web.pages.common import (
     Anybody,
     Form,
@@ -35,12 +36,6 @@ from discreet.web.work.pictures import DEPTHS
 router = APIRouter(include_in_schema=False)
 
 ROLES = ("case", "activity", "timestamp", "lifecycle", "individual")
-CHOICES = {
-    "classifier": ("activity", "activity+lifecycle"),
-    "order": ("time", "file"),
-    "duplicates": ("error", "merge"),
-    "decimal": (".", ","),
-}
 TRAIL = 500
 
 
@@ -87,8 +82,7 @@ def columns(request: Request, house: Inside, person: Steward, identity: str) -> 
         log=log,
         job=job,
         roles=ROLES,
-        others=[name for name in READING if name not in ROLES],
-        choices=CHOICES,
+        others=[o for o in Reading.parameters("form").values() if o.name not in ROLES],
     )
 
 
@@ -112,10 +106,13 @@ def _reading(folder: Any, form: FormData) -> dict[str, Any]:
             return load_mapping(path)
         finally:
             path.unlink(missing_ok=True)
-    found: dict[str, Any] = {name: text(form, name) for name in READING if text(form, name)}
-    if "drop_incomplete" in found:
-        found["drop_incomplete"] = True
-    return found
+    offered = Reading.parameters("form")
+    given = {name: text(form, name) for name in offered}
+    return {
+        name: True if offered[name].type is bool else value
+        for name, value in given.items()
+        if value
+    }
 
 
 @router.get("/logs/{identity}/mapping.toml")
@@ -161,7 +158,7 @@ def _choosing(
     problem: str = "",
     form: FormData | None = None,
 ) -> Response:
-    kept = log.choice.get("what", "variants")
+    kept = log.choice.get("what") or choosing.usual(timed=house.timed(log))
     shared = what if what in choosing.SHARED else kept
     names = choosing.offered(shared)
     if mechanism not in names:
@@ -222,19 +219,17 @@ def set_choice(
     level = text(form, "level")
     if level and level != "own":
         given["epsilon"] = level
-    if given.get("zone") == "":  # hours are those of the zone in which times are read
-        given["zone"] = log.reading.get("timezone", "")
     try:
-        choice = choosing.chosen(
+        choice = house.chosen(
+            log,
             {
                 "what": what,
                 "mechanism": mechanism,
                 "suffix": text(form, "suffix"),
                 "parameters": given,
                 "unit": unit,
-            }
+            },
         )
-        choosing.check_people(choice, log.reading)
     except DiscreetError as error:
         return _choosing(request, house, log, what, mechanism, person.name, str(error), form)
     house.logs.set_choice(log, choice)
@@ -246,7 +241,7 @@ def advise(house: Inside, person: Steward, form: Form, identity: str) -> Respons
     """Begin the sweep over budgets."""
     log = house.logs.get(identity)
     if not log.choice:
-        house.logs.set_choice(log, choosing.chosen({"parameters": {"epsilon": 1.0}}))
+        house.logs.set_choice(log, house.usual(log, {"parameters": {"epsilon": 1.0}}))
     house.advise(house.logs.get(identity), person.name)
     return to(f"/logs/{identity}/choose#advice")
 

@@ -35,14 +35,12 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     assert isinstance(booking, LedgerBooking)
     booking.check(mechanism)
     log = read(spec)
-    booking.recognise(log)
     share = folder / SHARE
     share.mkdir(mode=0o700)
     path = share / f"{spec['stem']}{spec['choice']['suffix']}"
     check_room(path)
     drawn = booking.release(mechanism, log)
     certificate = drawn.write(path)
-    booking.confirm(certificate)
     files = [path.name, certificate_path(path).name]
     for further in (_officer, _picture):
         try:
@@ -54,7 +52,7 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {
         "files": files,
         "entry": booking.paid.entry,
-        "notes": [*notes, *mechanism.advice(log)],
+        "notes": notes,
         "summary": {
             "mechanism": certificate.mechanism,
             "what": drawn.describe(),
