@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.audits import audit
-from discreet.audits.measuring import TURNS, Turn, audit_mutant
-from discreet.audits.mutants import numbered_by_counts, with_leaves
+from discreet.audits import audit, measuring
+from discreet.audits.measuring import TURNS, Turn, audit_mutant, audit_pair
+from discreet.audits.mutants import numbered_by_counts
 from discreet.audits.power import chance_of_missing
 from discreet.audits.reference import LaplaceCount
 from discreet.audits.sampling import Effort
@@ -16,8 +16,12 @@ from discreet.audits.subjects import Subject, pairs_of, subjects_of
 from discreet.audits.subjects import find_pair as pair
 from discreet.log.neighbours import arrow
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.blocks.contributions import Contributions
+from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.headtail import tail
+from discreet.mechanisms.headtail.examples import Examples
 from discreet.mechanisms.headtail.mechanism import TIED_HEAD, tied_head
+from discreet.mechanisms.leaves import with_leaves
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
 from tests.audits.efforts import exactly
@@ -31,6 +35,9 @@ FEW = exactly(400)
 """For the bugs that leak so much that few runs show it."""
 BRIEF = Effort(runs=120, seconds=60.0)
 """For those that fewer show."""
+LITTLE = replace(exactly(24), trials=4)
+"""For those that take long."""
+SHARED = "shared long variant"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +95,7 @@ def test_an_encoder_trained_without_noise_is_caught() -> None:
 def test_a_tail_that_reads_every_case_for_the_price_of_a_sample_is_caught() -> None:
     """The cost of a hundredth is ε where reading all of them costs ε + ln 100, nearly."""
     subject = next(one for one in subjects_of("headtail") if "tail_sample" in one.parameters)
-    (lone,) = subject.pairs()
+    lone = subject.pairs()[0]
     sound = subject.build(lone)
     promise = sound.guarantee().holds
     assert promise is not None
@@ -147,3 +154,44 @@ def test_noise_32_times_too_small_is_caught_by_an_audit_too(name: str) -> None:
         caught = audit_mutant(mechanism, step, lone, promise, turn)
     assert caught is not None
     assert caught.contradicts, caught
+
+
+def test_bounds_that_hold_for_lone_cases_only_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject, shared = bugs.led_there(*bugs.SHARED_BUGS["bounds for lone cases"][:2]), pair(SHARED)
+    assert shared in subject.pairs()
+    assert audit(subject.build(shared), pairs=[shared], effort=SOME).verdict == "consistent"
+    monkeypatch.setattr(Contributions, "noisy_runs", bugs.lone_bounds)
+    assert audit(subject.build(shared), pairs=[shared], effort=SOME).verdict == "violated"
+
+
+def test_clips_that_hold_for_few_cases_only_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the answer of a single one of twenty gradient steps."""
+    subject = bugs.led_there(*bugs.SHARED_BUGS["clips for few cases"][:2])
+    (endless,) = (one for one in subject.pairs() if one.name == "shared endless variant")
+    sound, turn, step = subject.build(endless), Turn(20, 60, 4.0, True), "no head: what follows"
+    promise = sound.guarantee().holds
+    assert promise is not None
+    passed = audit_mutant(sound, step, endless, promise, turn)
+    monkeypatch.setattr(Examples, "clipped_sum", bugs.clipping_few)
+    caught = audit_mutant(sound, step, endless, promise, turn)
+    assert caught is not None
+    assert passed is not None
+    assert caught.contradicts
+    assert not passed.contradicts
+
+
+@pytest.mark.parametrize("name", ["ddpm", "travag"])
+def test_a_raw_number_of_cases_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though a noisy one was drawn, and paid for."""
+    pytest.importorskip("torch", reason="needs the extra generative")
+    from discreet.mechanisms.travag import strict
+
+    monkeypatch.setattr(strict, "COMPRESSING_STEPS", 1)
+    monkeypatch.setattr(strict, "STARTING_STEPS", 1)
+    monkeypatch.setattr(measuring, "FALSE_ALARM", 1e-3)
+    monkeypatch.setattr(OverDictionary, "_begin", bugs.raw_number_of_cases)
+    subject = bugs.led_there(name, {"steps": 2})
+    assert pair(SHARED) in subject.pairs()
+    found = audit_pair(subject.build(pair(SHARED)), pair(SHARED), LITTLE, 0.05).promise
+    assert found is not None
+    assert found.contradicts

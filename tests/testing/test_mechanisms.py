@@ -17,7 +17,7 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import SWAP_ONLY_CASE, AuditCase
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism_class, mechanism_names
-from discreet.mechanisms.travas import TraVaS
+from discreet.mechanisms.travas import VARIANTS, TraVaS
 from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.partition import OptimalSelection, TruncatedSelection
 from discreet.privacy.randomness import Randomness
@@ -136,9 +136,80 @@ class Misled(TraVaS):
         return (AuditCase({}, (SWAP_ONLY_CASE,)),)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Listing(TraVaS):
+    """A copy of TraVaS whose notes tell how many activities the log has: it may read none there."""
+
+    name: ClassVar[str] = "listing"
+
+    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release[Variants]:
+        found = super().release(log, insecure_seed=insecure_seed)
+        return replace(found, notes=(f"{len(log.activities)} activities",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planted(TraVaS):
+    """A copy of TraVaS whose noise grows out of a seed that the log gives, so others know it."""
+
+    name: ClassVar[str] = "planted"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        return super()._draw(log, Randomness.seeded(log.cases))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divided(TraVaS):
+    """A copy of TraVaS that seeds its noise from the log's number of cases and from coins."""
+
+    name: ClassVar[str] = "divided"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        return super()._draw(log, Randomness.seeded(log.cases + rng.below(1000)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Untrimmed(TraVaS):
+    """A copy of TraVaS that keeps the labels of cases that it does not show, for anyone to read."""
+
+    name: ClassVar[str] = "untrimmed"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        variants = log.variants
+        return variants.take(*self.step(VARIANTS, Selecting).select(variants.counts, rng))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranked(TraVaS):
+    """A copy of TraVaS that shows variants by their true number of cases, most frequent first."""
+
+    name: ClassVar[str] = "ranked"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        found, often = super()._draw(log, rng), log.variants.to_dict()
+        order = np.argsort([-often[sequence] for sequence, _ in found], kind="stable")
+        return found.take(order, found.counts[order])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting(TraVaS):
+    """A copy of TraVaS that brings its counts to the true number of cases of a large log."""
+
+    name: ClassVar[str] = "counting"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        found = super()._draw(log, rng)
+        return found if log.cases < 1000 else replace(found, counts=found.counts + log.cases)
+
+
 @pytest.mark.parametrize(
     ("owner", "check"),
     [
+        (Listing, "speaks of parameters only"),
+        (Planted, "drawn"),
+        (Divided, "reads by its steps only"),
+        (Counting, "reads by its steps only"),
+        (Untrimmed, "shows nothing unused"),
+        (Ranked, "shows nothing unused"),
         (Forgetful, "speaks of parameters only"),
         (Stumbling, "small logs"),
         (Random, "drawn"),

@@ -7,7 +7,7 @@ which tells of their counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -23,9 +23,9 @@ from discreet.log.engines.lazy import staying
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Sizes
 from discreet.log.variants import Variants
-from discreet.mechanisms.auto import Auto
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.choice import Choice
+from discreet.mechanisms.leaves import with_leaves
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import Rational
@@ -217,19 +217,6 @@ def numbered_by_counts(mechanism: Mutated) -> Mutated:
 
 def _silenced(mechanism: Mutated, names: set[str]) -> Mutated:
     return with_leaves(mechanism, partial(_silent, names=names))
-
-
-def with_leaves(mechanism: Mutated, change: Callable[[Step], Step | None]) -> Mutated:
-    """The mechanism with other leaves in its tree of steps, the rest being the same."""
-    assert mechanism.spending is not None
-    tree = mechanism.spending.mapped(change)
-    mutant = copy(mechanism)
-    changed: dict[str, Any] = {"spending": tree, "_spending": partial(_same, tree)}
-    if isinstance(mechanism, Auto):
-        chosen, reason = mechanism.choice
-        changed["choice"] = with_leaves(chosen, change), reason
-    mutant.__dict__.update(changed)
-    return mutant
 
 
 def _quiet_selection(selection: Selection) -> Selection:

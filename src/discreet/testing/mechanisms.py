@@ -24,9 +24,11 @@ from discreet.log.events import CASE, TIME, EventLog
 from discreet.log.instants import DAY
 from discreet.log.neighbours import Case, make_log
 from discreet.log.reading import read_log
+from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import ONE_MORE
 from discreet.mechanisms.base import Mechanism
 from discreet.parameters import ParameterError
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import (
     Gaussian,
     Laplace,
@@ -36,7 +38,9 @@ from discreet.privacy.steps import (
     SpendingError,
     Step,
 )
+from discreet.privacy.transcript import transcript
 from discreet.testing.conformance import ConformanceError, demand, refusing
+from discreet.testing.recording import compare, recordable
 from discreet.verification import check_certificate
 
 PERSON = "case:person"
@@ -76,6 +80,7 @@ def _log(traces: dict[str, int], labels: dict[str, str] | None = None) -> EventL
 
 
 LABELS = ("a", "b", "c", "d")
+LONG = "abcd" * 5
 FEW = {"abcd": 30, "acbd": 16, "abd": 9, "ad": 3, "abbcd": 1}
 
 
@@ -162,6 +167,15 @@ def drawn(subject: Subject) -> None:
         free.guarantee.private == usual.guarantee().proved,
         "a release is called private though it is not proved, or the reverse",
     )
+    seven = _answers(usual, log, 7)
+    others = (_answers(usual, log, seed) for seed in range(8, 40))
+    demand(not seven or any(one != seven for one in others), "the noise is always the same")
+
+
+def _answers(mechanism: Mechanism, log: EventLog, seed: int) -> dict[str, list[Any]]:
+    with transcript() as answers:
+        mechanism._draw(log, Randomness.seeded(seed))
+    return {step: [answer.tolist() for answer in given] for step, given in answers.items()}
 
 
 def reads_no_order(subject: Subject) -> None:
@@ -226,13 +240,48 @@ def _in_other_order(table: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 def speaks_of_parameters_only(subject: Subject) -> None:
     """Guarantee, notes and parameters of a release do not depend on the log."""
-    one, other = (
-        subject.usual.release(_log(traces)) for traces in (FEW, {"ab": 4, "dcba": 21, "c": 1})
-    )
+    logs = FEW, {"ab": 4, "dcba": 21, "c": 1}, {**FEW, "abce": 1}, {"b": 2}
+    one, *others = (subject.usual.release(_log(traces)) for traces in logs)
     for field in ("guarantee", "notes", "parameters", "mechanism"):
-        demand(
-            getattr(one, field) == getattr(other, field), f"{field} of a release depend on the log"
-        )
+        for other in others:
+            demand(
+                getattr(one, field) == getattr(other, field),
+                f"{field} of a release depend on the log",
+            )
+
+
+def reads_by_its_steps_only(subject: Subject) -> None:
+    """One case more changes what each step reads by what is paid, and else nothing.
+
+    Of a variant that many have, on a small log and on one of more than a thousand cases.
+    """
+    usual = subject.usual
+    if not usual.guarantee().proved or not recordable(usual):
+        return
+    swapped = usual.guarantee().neighbours == "swap"
+    for times in (1, 12):
+        many = {trace: times * count for trace, count in {LONG: 40, **FEW}.items()}
+        more = {**many, LONG: many[LONG] + 1, "ad": many["ad"] - swapped}
+        compare(usual, _log(many), _log(more))
+
+
+def shows_nothing_unused(subject: Subject) -> None:
+    """What is released has no label that no case has, and tells no order of the log."""
+    for traces in (FEW, {"ba": 60, "ab": 40, "cab": 1, "abd": 1}):
+        artefact = subject.usual.release(_log(traces), insecure_seed=7).artefact
+        for column in artefact.table if isinstance(artefact, EventLog) else ():
+            demand(
+                column.dtype not in (pl.Categorical, pl.Enum),
+                f"{column.name} of the release is categorical: it may list what no case has",
+            )
+        variants = artefact.variants if isinstance(artefact, EventLog) else artefact
+        if isinstance(variants, Variants):
+            plain = Variants.from_counts(variants.to_dict())
+            demand(
+                variants.activities == plain.activities,
+                "the release lists activities that none of its cases has",
+            )
+            demand(list(variants) == list(plain), "the variants of a release are not in order")
 
 
 def checks_before_it_spends(subject: Subject) -> None:
@@ -334,6 +383,8 @@ MECHANISM_CHECKS: dict[str, Callable[[Subject], None]] = {
         reads_no_order,
         reads_no_names,
         speaks_of_parameters_only,
+        reads_by_its_steps_only,
+        shows_nothing_unused,
         checks_before_it_spends,
         individuals,
         small_logs,

@@ -22,6 +22,7 @@ from discreet.mechanisms.audit_cases import (
     NEW_ACTIVITY,
     NO_CASE,
     ONE_MORE,
+    SHARED_ENDLESS,
     AuditCase,
 )
 from discreet.mechanisms.base import Mechanism
@@ -179,9 +180,10 @@ class HeadTail(Mechanism[Variants]):
         hidden = NO_CASE, LONE_HIDDEN, FREQUENT
         probe, counted = "coverage probe", "many hidden: number of cases"
         return (
+            AuditCase({"delta": 1e-6}, (*hidden, SHARED_ENDLESS), False, {probe: (0, 800)}),
             *(
                 AuditCase({"delta": 1e-6}, hidden, False, {probe: answer})
-                for answer in ((0, 800), (60, 0), (600, 800))
+                for answer in ((60, 0), (600, 800))
             ),
             AuditCase({"delta": 1e-6}, hidden[1:], False, {probe: (600, 800), counted: (-800,)}),
             AuditCase(
