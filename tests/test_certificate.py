@@ -15,7 +15,7 @@ from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.certified import follows_from_parameters
 from discreet.mechanisms.travas import TraVaS
-from discreet.verification import check_certificate, read_certificate
+from discreet.releasing.verification import check_certificate, read_certificate
 
 
 @pytest.fixture

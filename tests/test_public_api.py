@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import discreet
-from discreet import shortcuts
+from discreet.releasing import way as shortcuts
 
 ROOT = Path(__file__).parents[1]
 

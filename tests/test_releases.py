@@ -15,7 +15,7 @@ from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.travas import TraVaS
 from discreet.releases import Release, check_target
-from discreet.verification import check_certificate, read_certificate
+from discreet.releasing.verification import check_certificate, read_certificate
 
 
 @pytest.fixture(scope="module")

@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee as Guarantee
     from discreet.privacy.randomness import Randomness as Randomness
     from discreet.releases import Release as Release
-    from discreet.shortcuts import release as release
+    from discreet.releasing.verification import check_certificate as check_certificate
+    from discreet.releasing.verification import read_certificate as read_certificate
+    from discreet.releasing.way import release as release
     from discreet.utility.evaluation import Evaluation as Evaluation
     from discreet.utility.evaluation import evaluate as evaluate
-    from discreet.verification import check_certificate as check_certificate
-    from discreet.verification import read_certificate as read_certificate
 else:
     from importlib import import_module
 
@@ -75,11 +75,11 @@ else:
         "privacy.guarantee": ("Budget", "Guarantee"),
         "privacy.randomness": ("Randomness",),
         "releases": ("Release",),
-        "shortcuts": ("release",),
+        "releasing.way": ("release",),
         "generative.model": ("TrainedModel", "load_model"),
         "generative.run": ("train",),
         "utility.evaluation": ("Evaluation", "evaluate"),
-        "verification": ("check_certificate", "read_certificate"),
+        "releasing.verification": ("check_certificate", "read_certificate"),
     }
     _MODULES = {name: f"discreet.{home}" for home, names in _HOMES.items() for name in names}
 

@@ -14,7 +14,7 @@ from discreet.log.events import ACTIVITY, CASE, EventLog
 from discreet.log.samples import sample_log
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.steps import Selecting
-from discreet.product import variants_of
+from discreet.releasing.request import variants_of
 
 
 def log_of(traces: dict[str, int], owners: list[str]) -> EventLog:

@@ -28,7 +28,7 @@ def test_the_default_takes_part_and_who_is_late_is_named(monkeypatch: pytest.Mon
         raise TimeoutError  # as the alarm does
 
     monkeypatch.setattr(TraVaS, "_draw", slow)
-    monkeypatch.setattr("discreet.product.DEFAULT_MECHANISM", "utravas")
+    monkeypatch.setattr("discreet.releasing.request.DEFAULT_MECHANISM", "utravas")
     names = ("travas", "laplace")
     found = run_trials(LOG, epsilons=(0.5, 1.0), delta=1e-3, names=names, seconds=600, times=False)
     assert drawn == [1.0, 0.5]

@@ -15,7 +15,7 @@ from discreet.log.reading import read_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget
-from discreet.verification import check_certificate
+from discreet.releasing.verification import check_certificate
 from tests.cli.conftest import Desk
 
 

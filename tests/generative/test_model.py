@@ -20,7 +20,7 @@ from discreet.mechanisms.generative.base import State
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.sequence import Sequence
 from discreet.parameters import ParameterError
-from discreet.verification import check_certificate
+from discreet.releasing.verification import check_certificate
 
 pytest.importorskip("torch", reason="the extra generative is missing")
 

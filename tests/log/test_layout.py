@@ -13,8 +13,8 @@ from discreet.log.mapping import load_mapping, save_mapping
 from discreet.log.reading import read_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.registry import mechanism
+from discreet.releasing.verification import check_certificate
 from discreet.utility.subject import subject_of
-from discreet.verification import check_certificate
 
 HEAD = "Fall;Tätigkeit;Status;Wann;Alter;Station\n"
 GERMAN: dict[str, Any] = {

@@ -15,8 +15,8 @@ from discreet.log.samples import sample_log
 from discreet.log.variant_tables import read_variants, variants_digest, write_variants
 from discreet.log.variants import Variants
 from discreet.mechanisms.registry import mechanism
+from discreet.releasing.verification import check_certificate
 from discreet.utility.subject import subject_of
-from discreet.verification import check_certificate
 
 VARIANTS = Variants.from_counts({("a", "b"): 3, ("a",): 1, (): 2, ("é", "a", "é"): 5})
 

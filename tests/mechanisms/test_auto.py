@@ -13,7 +13,7 @@ from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
-from discreet.verification import check_certificate
+from discreet.releasing.verification import check_certificate
 
 
 def test_it_chooses_headtail_and_says_why() -> None:

@@ -15,7 +15,7 @@ from discreet.parameters import ParameterError
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.verification import check_certificate
+from discreet.releasing.verification import check_certificate
 from tests.mechanisms.neighbours import loss_at_least
 
 CASES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=60).map(tuple)

@@ -29,7 +29,7 @@ from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, noise_of
-from discreet.verification import check_certificate
+from discreet.releasing.verification import check_certificate
 from tests.composition import basic, zcdp
 from tests.conftest import RealLogs, read_once
 

@@ -23,7 +23,7 @@ from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Reserved, SpendingError
 from discreet.privacy.transcript import transcript
-from discreet.verification import check_certificate
+from discreet.releasing.verification import check_certificate
 from tests.conftest import RealLogs, read_once
 
 

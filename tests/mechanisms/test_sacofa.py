@@ -8,7 +8,7 @@ from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.sacofa import RULE_SHARE, SaCoFa
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
-from discreet.verification import check_certificate
+from discreet.releasing.verification import check_certificate
 from tests.conftest import RealLogs, read_once
 from tests.mechanisms.neighbours import Small, loss_at_least
 

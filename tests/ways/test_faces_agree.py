@@ -28,7 +28,7 @@ from discreet.officer.checking import entry_of
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.product import product
+from discreet.releasing.request import Product
 from discreet.web import choosing
 from discreet.web.house import House
 from discreet.web.work.releasing import SHARE
@@ -277,18 +277,22 @@ def test_the_default_does_not_depend_on_the_engine(desk: Desk) -> None:
 
 
 def test_the_rule_stands_in_one_place() -> None:
-    assert product().mechanism.name == choosing.SHARED[choosing.usual()].recommended == WHOLE
-    assert product(times=False).mechanism.name == DEFAULT_MECHANISM
+    assert (
+        Product().resolved().mechanism.name
+        == choosing.SHARED[choosing.usual()].recommended
+        == WHOLE
+    )
+    assert Product(times=False).resolved().mechanism.name == DEFAULT_MECHANISM
     assert choosing.SHARED[choosing.usual(timed=False)].recommended == DEFAULT_MECHANISM
     timeless = discreet.read_log(
         pl.DataFrame({"case": ["a", "b"], "activity": ["x", "y"]}), order="file"
     )
-    assert product().of(timeless).name == DEFAULT_MECHANISM
-    assert product(parameters={"attributes": ("ward",)}).of(timeless).name == WHOLE
-    inner = product(parameters={"variants": "travas"}).mechanism
+    assert Product().resolved().of(timeless).name == DEFAULT_MECHANISM
+    assert Product(parameters={"attributes": ("ward",)}).resolved().of(timeless).name == WHOLE
+    inner = Product(parameters={"variants": "travas"}).resolved().mechanism
     assert inner.settings["variants"] == "travas"
     with pytest.raises(ParameterError, match="no parameter 'nonsense'"):
-        product(parameters={"nonsense": 1})
+        Product(parameters={"nonsense": 1}).resolved()
 
 
 @QUIETLY
@@ -494,4 +498,4 @@ def test_the_form_offers_what_the_command_line_releases(steward: Browser, house:
     assert '<a href="?what=log" aria-current="true">' in shown
     assert '<input type="hidden" name="what" value="log">' in shown
     chosen = house.chosen(house.logs.get(log), {})
-    assert (chosen["what"], chosen["mechanism"]) == ("log", product().mechanism.name)
+    assert (chosen["what"], chosen["mechanism"]) == ("log", Product().resolved().mechanism.name)

@@ -22,7 +22,7 @@ from discreet.log.samples import sample_log
 from discreet.mechanisms.registry import mechanism
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
-from discreet.verification import check_certificate
+from discreet.releasing.verification import check_certificate
 from discreet.wholelogs.amun import Amun
 from discreet.wholelogs.amun.risk import advantage_bound
 from discreet.wholelogs.naming import OTHER

@@ -20,7 +20,7 @@ from discreet.mechanisms.generative.base import Generative
 from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
 from discreet.parameters import ParameterError
 from discreet.privacy.words import certainty
-from discreet.product import default_product
+from discreet.releasing.request import Product
 from discreet.utility.evaluation import WARNING
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -111,7 +111,7 @@ def advise(
         budget = {**given, "epsilon": epsilon, "delta": delta}
         for name in chosen:
             trial_of(name, budget, times)
-        usual = default_product(budget, times=times).of(log)
+        usual = Product.default(budget, times=times).resolved().of(log)
         default = usual.name
         visible.append(visible_by(log, usual))
     trials = run_trials(

@@ -10,7 +10,7 @@ from discreet.log.events import EventLog
 from discreet.log.people import BOUNDS, kept_by
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.steps import Selecting
-from discreet.product import variants_of
+from discreet.releasing.request import variants_of
 
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 """Sizes up to which a variant may be called rare."""

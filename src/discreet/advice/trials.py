@@ -13,7 +13,7 @@ from discreet.bench.runner import limited
 from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
-from discreet.product import default_product, product, taken
+from discreet.releasing.request import Product, taken
 from discreet.utility.evaluation import Evaluator, Group
 from discreet.utility.model import can_discover
 
@@ -131,7 +131,7 @@ class _Cell:
 def trial_of(name: str, given: Mapping[str, Any], times: bool | None = None) -> Mechanism:
     """A mechanism with those of the parameters that it has; times over it where asked for."""
     if times and mechanism_class(name).returns == "variants":
-        return product(name, taken(name, given), times=True).mechanism
+        return Product(name, taken(name, given), True).resolved().mechanism
     return mechanism_taking(name, given)
 
 
@@ -167,7 +167,7 @@ def run_trials(
     cells = []
     for epsilon in sorted(set(epsilons), key=lambda e: abs(math.log(max(e, 1e-9)))):
         budget = {**given, "epsilon": epsilon}
-        usual = default_product(budget, times=times).of(log)
+        usual = Product.default(budget, times=times).resolved().of(log)
         cells.append(_cell(usual.name, usual, default=True))
         cells += [_built(name, budget, times) for name in chosen if name != usual.name]
     for turn in range(repetitions):

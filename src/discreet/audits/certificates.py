@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.certificate import Certificate, Finding
-from discreet.verification import check_certificate
+from discreet.releasing.verification import check_certificate
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog

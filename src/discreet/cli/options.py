@@ -17,6 +17,7 @@ from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
     from discreet.parameters import Parameter
+    from discreet.releasing.request import Product, Request
 
 
 def mechanism_names_for_shells(incomplete: str) -> list[str]:
@@ -255,29 +256,36 @@ def reading_options(values: dict[str, Any]) -> dict[str, Any]:
     return given if mapping is None else {**load_mapping(mapping), **given}
 
 
+def request_of(
+    log: Path, output: Path, product: Product, values: dict[str, Any], seed: int | None
+) -> Request:
+    """What a command with the options of `BOOKING` asks for."""
+    from discreet.log.shaping import Reading
+    from discreet.releasing.request import Output, Payment, Request
+
+    return Request(
+        log=str(_address(log)),
+        reading=Reading(**reading_options(values)),
+        product=product,
+        payment=Payment(
+            values.get("source"),
+            values.get("purpose") or "",
+            bypassed=bool(values.get("no_ledger")),
+            allow_weak=bool(values.get("allow_weak")),
+        ),
+        output=Output(str(output), overwrite=bool(values.get("force"))),
+        seed=seed,
+    )
+
+
 def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLog:
     """Read the log as the options say; without further columns if none are asked for."""
-    from discreet.cli.console import err, stage, steward_note
-    from discreet.log.engines.choosing import choose_engine
-    from discreet.log.listing import files_of
-    from discreet.log.reading import read_log
+    from discreet.cli.console import stage, steward_note
+    from discreet.log.shaping import Reading
+    from discreet.releasing.way import read as read_as
 
-    options = reading_options(values)
-    given = _address(path)
-    if given is path:
-        choice = choose_engine(files_of(path), options.get("engine", "auto"), options.get("memory"))
-        options["engine"] = choice.engine
-        if choice.reason:
-            err.print(f"Reading with the engine {choice.engine}: {choice.reason}.", markup=False)
-    with stage(f"reading {path.name}"):
-        log = read_log(given, further=further, **options)
-    if log.left_out.events:
-        lost = zip(log.left_out, ("case", "event"), strict=True)
-        shown = ", ".join(f"{n:,} {word}{'s' if n != 1 else ''}" for n, word in lost)
-        steward_note(f"left out because values are missing: {shown}")
-    for note in log.clocks.notes(options.get("timezone") or "UTC"):
-        steward_note(note)
-    return log
+    reading = Reading(**{"further": further, **reading_options(values)})
+    return read_as(str(_address(path)), reading, tell=steward_note, progress=stage)
 
 
 def _address(path: Path) -> str | Path:

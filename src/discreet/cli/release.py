@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +9,6 @@ import typer
 from rich.text import Text
 from typer import Option
 
-from discreet.cli.booking import booking_of
 from discreet.cli.console import (
     complain,
     err,
@@ -30,17 +27,14 @@ from discreet.cli.options import (
     TakesOptions,
     given_parameters,
     mechanism_option,
-    read,
-    reading_options,
+    request_of,
 )
 from discreet.mechanisms import DEFAULT_MECHANISM
 
 if TYPE_CHECKING:
     from discreet.certificate import Certificate
-    from discreet.ledger.booking import Booking
-    from discreet.log.events import EventLog
-    from discreet.mechanisms.base import Mechanism
     from discreet.releases import Release
+    from discreet.releasing.way import End, Outcome, RescuedError
 
 
 @TakesOptions(parameters=True, booking=True)
@@ -109,93 +103,59 @@ def release(
       discreet release log.xes -o shared.xes --epsilon 2 --dry-run
       discreet release --mechanism dpim --help
     """
-    from discreet.log.variant_tables import is_variant_table
-    from discreet.product import product
-    from discreet.releases import check_room
+    from discreet.releasing.request import Product
+    from discreet.releasing.way import RescuedError, carry_out
 
-    if times is None and is_variant_table(output):
-        times = False
-    reading = reading_options(values)
-    asked = product(mechanism, given_parameters(values), times=times, reading=reading)
-    if asked.types:
-        values["types"] = ", ".join(f"{column}:{kind}" for column, kind in asked.types.items())
-    chosen = asked.mechanism
-    if not look:
-        chosen.check_people(reading.get("individual"))
-    tell = _nothing if quiet else steward_note
-    booking = booking_of(chosen, log, output, values, suffixes=chosen.suffixes, tell=tell)
-    booking.check(chosen, seeded=insecure_seed is not None)
+    request = request_of(
+        log, output, Product(mechanism, given_parameters(values), times), values, insecure_seed
+    )
+    until: End = "afford" if dry_run else "warn" if look else "confirm"
+    tell = _nothing if quiet and not look else steward_note
+    try:
+        outcome = carry_out(request, tell=tell, progress=stage, until=until)
+    except KeyboardInterrupt as stopped:
+        if not (notes := getattr(stopped, "__notes__", ())):
+            raise
+        complain(f"stopped; {notes[0]}")
+        raise typer.Exit(130) from None
+    except RescuedError as error:
+        _show_place(error)
+        raise typer.Exit(2) from error
     if dry_run:
-        _rehearse(chosen, booking, output, as_json)
-        return
-    events = read(log, values, further=chosen.reads in ("cases", "events"))
-    chosen = asked.of(events)
-    if look:
-        _look(chosen, events)
-        return
-    check_room(output, events.events)
-    draw = partial(booking.release, chosen, events, insecure_seed)
-    released, certificate = _drawn(chosen, booking, draw, output, force=values["force"])
-    if quiet:
-        return
-    if as_json:
-        _print(released, certificate, output)
-        return
-    show_written(certificate, output, released.describe())
+        _rehearse(outcome, output, as_json)
+    elif look:
+        _show_look(outcome)
+    elif not quiet:
+        _show(outcome, output, as_json)
 
 
-def _nothing(note: str) -> None:
+def _nothing(note: object) -> None:
     """Print nothing."""
 
 
-def _look(chosen: Mechanism, events: EventLog) -> None:
-    """Tell the holder of the log what the raw log says of a release, without one."""
-    chosen.check(events)
-    warnings = chosen.advice(events)
-    for warning in warnings:
-        steward_note(warning)
-    if warnings:
+def _show_look(outcome: Outcome) -> None:
+    """Say that what the holder of the log was warned of has no guarantee."""
+    if outcome.warned:
         err.print("This was read from the raw log: no guarantee covers it.", markup=False)
     err.print("Nothing was spent or written.")
 
 
-def _drawn(
-    chosen: Mechanism,
-    booking: Booking,
-    draw: Callable[[], Release],
-    output: Path,
-    *,
-    force: bool,
-) -> tuple[Release, Certificate]:
-    """Pay, draw and write; if that stops or fails, say what stands."""
-    try:
-        with stage(f"releasing with {chosen.name}"):
-            released = draw()
-        with stage(f"writing {output.name}"):
-            return released, _written(released, output, force=force)
-    except KeyboardInterrupt:
-        complain(f"stopped; {booking.standing()}")
-        raise typer.Exit(130) from None
-    except Exception as error:
-        error.add_note(booking.standing())
-        raise
-
-
-def _written(released: Release, output: Path, *, force: bool) -> Certificate:
-    """Write it; what cannot be written there is written elsewhere, since it cannot be redrawn."""
+def _show_place(error: RescuedError) -> None:
+    """Say where a release lies that could not be written to its place."""
     from discreet.log.variant_tables import is_variant_table
 
-    try:
-        return released.write(output, overwrite=force)
-    except Exception as error:
-        found = released.rescue(output)
-        if found is None:
-            raise
-        place = found[0]
-        table = " (discreet expand makes a log of it)" if is_variant_table(place) else ""
-        complain(f"{error or type(error).__name__}")
-        err.print(f"What was drawn is not lost: it was written to {place}{table}", markup=False)
-        raise typer.Exit(2) from error
+    table = " (discreet expand makes a log of it)" if is_variant_table(error.place) else ""
+    complain(str(error))
+    err.print(f"What was drawn is not lost: it was written to {error.place}{table}", markup=False)
+
+
+def _show(outcome: Outcome, output: Path, as_json: bool) -> None:
+    assert outcome.release is not None
+    assert outcome.certificate is not None
+    if as_json:
+        _print(outcome.release, outcome.certificate, output)
+    else:
+        show_written(outcome.certificate, output, outcome.release.describe())
 
 
 def _print(released: Release, certificate: Certificate, output: Path) -> None:
@@ -215,10 +175,11 @@ def _print(released: Release, certificate: Certificate, output: Path) -> None:
     )
 
 
-def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) -> None:
+def _rehearse(outcome: Outcome, output: Path, as_json: bool) -> None:
     """What a release would promise, whether it fits the budget, and what it would write."""
     from discreet.certificate import certificate_path
 
+    chosen, budget = outcome.mechanism, outcome.booking.outlook()
     promise = chosen.guarantee()
     files = [str(output), str(certificate_path(output))]
     if as_json:
@@ -228,7 +189,7 @@ def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) 
                 "explanation": promise.explain(),
                 "warnings": promise.warnings(),
                 "guarantee": promise.to_dict(),
-                "budget": booking.outlook(),
+                "budget": budget,
             }
         )
         return
@@ -237,6 +198,6 @@ def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) 
     show_steps(promise)
     for note in chosen._notes():
         out.print(Text(f"Note: {note}"))
-    out.print(Text(f"Budget: {booking.outlook()}"))
+    out.print(Text(f"Budget: {budget}"))
     out.print(f"Would write: {files[0]}\n             {files[1]}", markup=False)
     err.print("Nothing was read, spent or written.")

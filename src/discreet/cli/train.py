@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from discreet.cli.booking import booking_of
-from discreet.cli.console import complain, err, out, print_json, show_promise, steward_note
+from discreet.cli.console import complain, err, out, print_json, show_promise, stage, steward_note
 from discreet.cli.options import (
     Json,
     LogPath,
@@ -20,8 +19,7 @@ from discreet.cli.options import (
     TakesOptions,
     given_parameters,
     mechanism_option,
-    read,
-    reading_options,
+    request_of,
 )
 
 if TYPE_CHECKING:
@@ -67,26 +65,19 @@ def train(
       discreet train log.xes -o model.discreet --source hospital-a --purpose "yearly report"
       discreet generate model.discreet --cases 10000 -o drawn.xes
     """
-    from discreet.generative.checkpoint import StoppedError, checkpoint_path
-    from discreet.generative.model import SUFFIX
-    from discreet.generative.run import trainable
-    from discreet.mechanisms.registry import mechanism as build
+    from discreet.generative.checkpoint import StoppedError
+    from discreet.releasing.request import Product
+    from discreet.releasing.way import carry_out
 
-    chosen = trainable(build(mechanism, **given_parameters(values)))
-    chosen.check_people(reading_options(values).get("individual"))
-    booking = booking_of(chosen, log, output, values, suffixes=(SUFFIX,))
-    if not checkpoint_path(output).exists():
-        booking.check(chosen, seeded=insecure_seed is not None)
-    events = read(log, values)
-    for note in chosen.advice(events):
-        steward_note(note)
+    product = Product(mechanism, given_parameters(values), model=True)
+    request = request_of(log, output, product, values, insecure_seed)
     try:
-        with _progress(chosen) as show:
-            trained = booking.train(chosen, events, output, seed=insecure_seed, show=show)
+        outcome = carry_out(request, tell=steward_note, progress=stage, watch=_progress)
     except StoppedError as stopped:
         _explain(stopped)
         raise typer.Exit(128 + stopped.by) from None
-    certificate = trained.certificate
+    certificate = outcome.certificate
+    assert certificate is not None
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
         return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.certificate import Certificate, Finding
 from discreet.log.files import readable
 from discreet.mechanisms.certified import follows_from_parameters
-from discreet.verification import check_certificate
+from discreet.releasing.verification import check_certificate
 
 if TYPE_CHECKING:
     from discreet.ledger.account import Account

@@ -39,9 +39,9 @@ from discreet.privacy.steps import (
     Step,
 )
 from discreet.privacy.transcript import transcript
+from discreet.releasing.verification import check_certificate
 from discreet.testing.conformance import ConformanceError, demand, refusing
 from discreet.testing.recording import compare, recordable
-from discreet.verification import check_certificate
 
 PERSON = "case:person"
 HOSTILE = ("<img src=x onerror=alert(1)>", "a\tb\nc", "🩺" * 40, " ", "../../etc/passwd")

@@ -16,7 +16,7 @@ from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_n
 from discreet.parameters import Parameter, ParameterError
 from discreet.privacy.words import certainty
 from discreet.privacy.words.levels import strength_of
-from discreet.product import default_mechanism
+from discreet.releasing.request import default_mechanism
 from discreet.wholelogs.declaring import read_attributes
 
 FROM_LOG = "from-log"

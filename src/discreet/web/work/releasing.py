@@ -9,11 +9,11 @@ from discreet.certificate import certificate_path
 from discreet.drawing import draw
 from discreet.drawing.follows import draw_follows
 from discreet.drawing.pages import write_page
-from discreet.ledger.booking import LedgerBooking, booking_for
 from discreet.log.follows import Follows
 from discreet.officer.checking import checked, entry_of
 from discreet.officer.page import officer_page
 from discreet.releases import Release, check_room
+from discreet.releasing.booking import LedgerBooking, booking_for
 from discreet.utility.subject import subject_of
 from discreet.web.choosing import build
 from discreet.web.jobs import job_mark

@@ -108,14 +108,20 @@ class Booking:
     def release(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
         """Warn the holder of the log, spend, then draw."""
         mechanism.check(log)
-        cautions = {str(one): one for one in mechanism.cautions(log)}
-        for warning in mechanism.advice(log):
-            self.warn(cautions.get(warning, warning))
+        self.advise(mechanism, log)
         self.recognise(log)
-        return self._drawn(mechanism, log, seed)
+        return self.draw(mechanism, log, seed)
 
-    def _drawn(self, mechanism: Mechanism, log: EventLog, seed: int | None) -> Release:
-        """Spend, then draw."""
+    def advise(self, mechanism: Mechanism, log: EventLog) -> bool:
+        """Warn of what the log itself says of a release by this mechanism; whether it says any."""
+        cautions = {str(one): one for one in mechanism.cautions(log)}
+        advice = mechanism.advice(log)
+        for warning in advice:
+            self.warn(cautions.get(warning, warning))
+        return bool(advice)
+
+    def draw(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
+        """Spend, then draw from a log that was checked."""
         return replace(mechanism.release(log, insecure_seed=seed), ledger=self.use)
 
     def train(
@@ -202,8 +208,8 @@ class LedgerBooking(Booking):
         for warning in self.ledger.recognise(log, self.source):
             self.warn(warning)
 
-    def _drawn(self, mechanism: Mechanism, log: EventLog, seed: int | None) -> Release:
-        """Spend, then draw."""
+    def draw(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
+        """Spend, then draw from a log that was checked."""
         self.check(mechanism, seeded=seed is not None)
         booked = self.ledger.release(
             mechanism, log, source=self.source, purpose=self.purpose, paid=self._note

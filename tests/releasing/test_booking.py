@@ -12,11 +12,11 @@ import pytest
 import discreet
 from discreet.generative.checkpoint import CheckpointError, Progress, StoppedError, checkpoint_path
 from discreet.generative.run import Show, Training
-from discreet.ledger.booking import booking_for
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.sequence import Sequence
 from discreet.privacy.guarantee import Budget
+from discreet.releasing.booking import booking_for
 
 LOG = discreet.sample_log("hospital", cases=40, seed=1)
 STEPS = 3

@@ -1,0 +1,301 @@
+"""Request: what is to be released, of which log, how it is read, and who pays.
+
+Every face builds one, and `releasing.way` carries it out, so the same words give the same release
+whoever was asked. It holds no data: as JSON it is the order for a job of another process.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError
+from discreet.log.shaping import Reading
+from discreet.log.variant_tables import is_variant_table
+from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.registry import mechanism as build
+from discreet.mechanisms.registry import mechanism_class
+from discreet.parameters import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+FORMAT = "discreet request 1"
+
+FOLLOWING = ("zone",)
+"""Parameters that follow the reading where they are not given, so a default that is given stays."""
+
+
+class RequestError(DiscreetError, ValueError):
+    """No request where one was expected, or one that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """What is released: a mechanism with its parameters, or the default one.
+
+    Where neither a mechanism nor `times` is given it is the default: a whole log, or the variants
+    of a log without times. Two products that say the same are equal: parameters that are given as
+    their default is are left out, and lists are tuples, however they were written.
+    """
+
+    mechanism: str | None = None
+    """Its name; None for the default."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Public values; ε is always among them."""
+    times: bool | None = None
+    """Whether times come with the variants; None where the log and the default rule decide."""
+    model: bool = False
+    """Whether a trained model is kept, not only a log drawn from it."""
+
+    def __post_init__(self) -> None:
+        if self.mechanism is not None and self.times is None:
+            object.__setattr__(self, "times", False)
+        object.__setattr__(self, "parameters", self._canonical())
+
+    @classmethod
+    def default(cls, given: Mapping[str, Any], *, times: bool | None = None) -> Product:
+        """The default product with those of the given parameters that it has."""
+        return cls(None, taken(DEFAULT_MECHANISM, given), times)
+
+    @property
+    def open(self) -> bool:
+        """Whether nobody chose between times and no times."""
+        return self.mechanism is None and self.times is None
+
+    def _canonical(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults, checked, and ε in any case."""
+        first = mechanism_class(self.mechanism or DEFAULT_MECHANISM).parameters()
+        completed = self.open or self.times or self.parameters.get("attributes")
+        owners = (first, mechanism_class(WHOLE).parameters()) if completed else (first,)
+        kept: dict[str, Any] = {"epsilon": first["epsilon"].default}
+        for name, value in sorted(self.parameters.items()):
+            known = [owner[name] for owner in owners if name in owner]
+            value = known[0].check(value) if known else value
+            usual = known and all(value == one.default for one in known)
+            if not usual or name in FOLLOWING:
+                kept[name] = value
+        return kept
+
+    def resolved(self, reading: Reading | None = None) -> Resolved:
+        """The mechanism, for a log that is read in this way.
+
+        A parameter that is about columns takes times for granted. Refuses what no mechanism takes.
+        """
+        given = dict(self.parameters)
+        name, own, types = completed(
+            self.mechanism or DEFAULT_MECHANISM,
+            given,
+            reading or Reading(),
+            times=self.open or bool(self.times),
+        )
+        columns = given.get("attributes") or given.get("begun")
+        fixed = columns or not self.open
+        return Resolved(build(name, **own), types, self.open, None if fixed else given)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The mechanism of a product, before the log is read."""
+
+    mechanism: Mechanism
+    """The mechanism of a log that has times, and of any log if it was chosen by name."""
+    types: Mapping[str, Any]
+    """The types as which columns must be read; empty where those given to the reader stand."""
+    default: bool
+    """Whether nobody chose between times and no times."""
+    timeless: Mapping[str, Any] | None = None
+    """The parameters of the variants that stand in where the log has no times, if they may."""
+
+    def of(self, log: EventLog) -> Mechanism:
+        """The mechanism of this log."""
+        if self.timeless is None or log.has_times:
+            return self.mechanism
+        return build(DEFAULT_MECHANISM, **self.timeless)
+
+    def reading(self, asked: Reading) -> Reading:
+        """How the log is read for it: declared columns by their types, others only if needed."""
+        further = asked.further and self.mechanism.reads in ("cases", "events")
+        return replace(asked, further=further, types=dict(self.types) or asked.types)
+
+
+@dataclass(frozen=True)
+class Payment:
+    """What a release is booked on, or that it is not."""
+
+    source: str | None = None
+    """The data source whose budget pays; None books nothing."""
+    purpose: str = ""
+    user: str | None = None
+    """Entered as whoever spends; None is the account on this computer."""
+    bypassed: bool = False
+    """Whether the ledger is passed over by choice, which the certificate says."""
+    allow_weak: bool = False
+    """Whether a budget that protects hardly anybody is insisted on."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a release is written."""
+
+    path: str
+    overwrite: bool = False
+    """Whether an existing file may be replaced; the log itself never is."""
+
+    @property
+    def file(self) -> Path:
+        """The path."""
+        return Path(self.path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """One release, or one training, as it is asked for."""
+
+    log: str | None = None
+    """Where the log is: a path or pattern, the address of a database, or - for standard input.
+
+    None for data that are in memory already.
+    """
+    reading: Reading = field(default_factory=Reading)
+    product: Product = field(default_factory=Product)
+    payment: Payment = field(default_factory=Payment)
+    output: Output | None = None
+    """None for a release that whoever asked writes later."""
+    seed: int | None = None
+    """Repeatable noise, for tests: what comes out is then not private."""
+
+    def __post_init__(self) -> None:
+        if self.output is not None and self.product.open and is_variant_table(self.output.file):
+            object.__setattr__(self, "product", replace(self.product, times=False))
+
+    def resolved(self) -> Resolved:
+        """The mechanism that is asked for."""
+        return self.product.resolved(self.reading)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        product = {**asdict(self.product), "parameters": _plain(dict(self.product.parameters))}
+        return {
+            "format": FORMAT,
+            "log": self.log,
+            "reading": self.reading.given,
+            "product": product,
+            "payment": asdict(self.payment),
+            "output": None if self.output is None else asdict(self.output),
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Request:
+        """Inverse of `to_dict`; what is asked for is checked again."""
+        try:
+            given = dict(values)
+            if given.pop("format") != FORMAT:
+                raise ValueError("unknown format")
+            output = given.pop("output")
+            return cls(
+                reading=Reading(**given.pop("reading")),
+                product=Product(**given.pop("product")),
+                payment=Payment(**given.pop("payment")),
+                output=None if output is None else Output(**output),
+                **given,
+            )
+        except DiscreetError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RequestError(f"this is not a request of discreet: {error}") from error
+
+    def to_json(self) -> str:
+        """The canonical text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Request:
+        """Inverse of `to_json`; raises RequestError on anything else."""
+        try:
+            values = json.loads(text)
+        except ValueError as error:
+            raise RequestError(f"this is not a request of discreet: {error}") from error
+        return cls.from_dict(values)
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, at any depth: how JSON gives them back."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def default_mechanism(*, timed: bool = True) -> str:
+    """The name of the mechanism of the default product, of a log with times or of one without."""
+    return WHOLE if timed else DEFAULT_MECHANISM
+
+
+def taken(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the given parameters that a mechanism has, or times and attributes over it."""
+    known = {*mechanism_class(mechanism).parameters(), *mechanism_class(WHOLE).parameters()}
+    return {name: value for name, value in given.items() if name in known}
+
+
+def variants_of(mechanism: Mechanism) -> Mechanism:
+    """The mechanism that releases the variants: the one inside a whole log's, or itself."""
+    inner = getattr(mechanism, "inner", None)
+    return inner if isinstance(inner, Mechanism) else mechanism
+
+
+def has_times(mechanism: str) -> bool:
+    """Whether a mechanism releases times and attributes by itself."""
+    return "zone" in mechanism_class(mechanism).parameters()
+
+
+def completed(
+    mechanism: str, given: Mapping[str, Any], reading: Reading, *, times: bool
+) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """A mechanism and its parameters, with times and attributes where these are asked for.
+
+    Also the types as which columns must be read, if any: attributes that are declared as numbers
+    are read as such. Hours are those of the zone in which times are read.
+    """
+    if not has_times(mechanism):
+        if not (times or given.get("attributes")):
+            return mechanism, dict(given), {}
+        mechanism, given = WHOLE, _asked_whole(mechanism, given)
+    whole = {"zone": reading.zone, **given}
+    kinds = declared_types(whole)
+    return mechanism, whole, {**reading.kinds, **kinds} if kinds else {}
+
+
+def _asked_whole(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of `whole` over the variants of a mechanism.
+
+    What only the mechanism of the variants knows becomes an option of it.
+    """
+    own = mechanism_class(WHOLE).parameters()
+    inner = mechanism_class(mechanism).parameters()
+    for name in given:
+        if name not in own and name not in inner:
+            raise ParameterError(
+                f"{mechanism} has no parameter {name!r}; it takes {', '.join(inner)}"
+            )
+    options = tuple(f"{k}={json.dumps(v)}" for k, v in given.items() if k not in own)
+    kept = {"variants": mechanism} | {k: v for k, v in given.items() if k in own}
+    return kept | ({"options": options} if options else {})
+
+
+def declared_types(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """As which types the columns that are asked for must be read."""
+    from discreet.wholelogs.declaring import listed, read_attributes
+
+    asked = parameters.get("attributes") or ()
+    texts = listed(asked) if isinstance(asked, str) else tuple(asked)
+    kinds: dict[str, str] = {
+        one.column: one.kind for one in read_attributes(texts) if one.kind != "text"
+    }
+    if parameters.get("begun"):
+        kinds[parameters["begun"]] = "date"
+    return kinds
