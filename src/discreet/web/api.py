@@ -11,20 +11,23 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy import Row
 
+from discreet.language import translate
 from discreet.web import choosing
 from discreet.web.asked import approve, ask_for, bring_certificate
+from discreet.web.asked import release as spend
 from discreet.web.jobs import Job
 from discreet.web.logs import Log
+from discreet.web.once import Once
 from discreet.web.pages.common import Anybody, Inside, Steward, download
 from discreet.web.seeing import (
-    hidden,
+    history_of,
     own_job,
     released,
     releases_of,
     request_facts,
     requests_of,
 )
-from discreet.web.settings import MissingError
+from discreet.web.settings import ConflictError, MissingError
 
 PROBLEM = "application/problem+json"
 Identity = Annotated[str, Field(max_length=64)]
@@ -67,14 +70,27 @@ class Reading(Strict):
     options: dict[str, str | bool | dict[str, str]]
 
 
+Word = Annotated[str, Field(min_length=8, max_length=64)]
+"""Sent again with the same content, it gets the same answer; with other content, a conflict."""
+
+
 class Asked(Strict):
     """A release on a budget; the same `once` never releases twice."""
 
     log: Identity
     source: str = Field(max_length=200)
     purpose: str = Field(max_length=300)
-    once: str = Field(min_length=8, max_length=64)
+    once: Word
     choice: Choice
+    reading: Reading | None = None
+    """As which the log must be read; a conflict if somebody has said otherwise since."""
+
+
+class Seen(Strict):
+    """A cap as whoever changes it has seen it."""
+
+    epsilon: float
+    delta: float
 
 
 class Cap(Strict):
@@ -87,6 +103,8 @@ class Cap(Strict):
     neighbours: str = "add-remove"
     raised: bool = False
     purpose: str = ""
+    seen: Seen | None = None
+    """The cap that is changed; a conflict if somebody has set another since."""
 
 
 class Wanted(Strict):
@@ -96,6 +114,7 @@ class Wanted(Strict):
     epsilon: float
     delta: float = 0.0
     purpose: str = Field(max_length=300)
+    once: Word
 
 
 class Decision(Strict):
@@ -112,6 +131,11 @@ class Offered(Strict):
     source: str = Field(max_length=200)
     about: str = Field("", max_length=500)
     at_once: float = 0.0
+    at_once_delta: float = 0.0
+    choice: Choice | None = None
+    """What must be chosen for the log; a conflict if somebody has chosen otherwise since."""
+    reading: Reading | None = None
+    """As which the log must be read."""
 
 
 def problem_response(status: int, title: str, detail: str) -> Response:
@@ -128,6 +152,7 @@ def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
             (401, "no token"),
             (403, "not allowed"),
             (404, "not found"),
+            (409, "changed meanwhile, or sent before with other content"),
             (413, "too large"),
             (422, "refused, with the reason"),
         )
@@ -135,7 +160,7 @@ def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-router = APIRouter(prefix="/api/v1", responses=_answers(400, 403, 404, 413))
+router = APIRouter(prefix="/api/v1", responses=_answers(400, 403, 404, 409, 413))
 
 
 @router.get("/me")
@@ -164,7 +189,7 @@ def mechanisms(person: Anybody) -> dict[str, Any]:
 def upload(house: Inside, person: Steward, file: Annotated[UploadFile, File()]) -> dict[str, Any]:
     """Bring a log; it is read as a job, see `look`."""
     log = house.logs.upload(person.name, file.filename, file.file)
-    return log_facts(log) | {"job": house.look(log, person.name).id}
+    return log_facts(log) | {"job": house.look(log, person).id}
 
 
 @router.get("/logs")
@@ -183,14 +208,14 @@ def folder(house: Inside, person: Steward) -> list[str]:
 def take(house: Inside, person: Steward, name: str) -> dict[str, Any]:
     """Take a log of the server's folder."""
     log = house.logs.choose(person.name, name)
-    return log_facts(log) | {"job": house.look(log, person.name).id}
+    return log_facts(log) | {"job": house.look(log, person).id}
 
 
 @router.get("/logs/{identity}")
 def log(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
     """One log, with the job that reads it."""
     found = house.logs.get(identity)
-    return log_facts(found) | {"job": house.look(found, person.name).id}
+    return log_facts(found) | {"job": house.look(found, person).id}
 
 
 @router.put("/logs/{identity}/reading")
@@ -198,7 +223,7 @@ def read(house: Inside, person: Steward, identity: str, reading: Reading) -> dic
     """Say how it is read, and read it again."""
     house.logs.set_reading(house.logs.get(identity), reading.options)
     found = house.logs.get(identity)
-    return log_facts(found) | {"job": house.look(found, person.name).id}
+    return log_facts(found) | {"job": house.look(found, person).id}
 
 
 @router.delete("/logs/{identity}", status_code=204)
@@ -221,7 +246,7 @@ def choose(house: Inside, person: Steward, identity: str, choice: Choice) -> dic
 def attempt(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
     """Draw once to see; what is drawn is never released."""
     found = _chosen(house.logs.get(identity))
-    house.attempt(found, person.name)
+    house.attempt(found, person)
     return job_facts(house.jobs.latest("try", found.id))
 
 
@@ -229,7 +254,7 @@ def attempt(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
 def advise(house: Inside, person: Steward, identity: str, seconds: float = 60) -> dict[str, Any]:
     """Begin the sweep over budgets."""
     found = _chosen(house.logs.get(identity))
-    house.advise(found, person.name, max(1.0, min(seconds, 600.0)))
+    house.advise(found, person, max(1.0, min(seconds, 600.0)))
     return job_facts(house.jobs.latest("advise", found.id))
 
 
@@ -250,15 +275,17 @@ def cancel(house: Inside, person: Anybody, identity: str) -> dict[str, Any]:
 @router.post("/releases", status_code=202)
 def release(house: Inside, person: Steward, asked: Asked) -> dict[str, Any]:
     """Spend and release; the job's identifier is that of the release."""
-    choice = choosing.chosen(asked.choice.model_dump())
-    now, _ = house.budgets.after(asked.source, choosing.build(choice))
-    identity = house.release(
-        house.logs.get(asked.log),
-        choice,
-        user=person.name,
-        source=now.source,
+    once = Once.of(person, asked.once, asked.model_dump(exclude={"once"}))
+    if (known := house.jobs.known(once)) is not None:
+        return job_facts(house.jobs.get(known))
+    identity = spend(
+        house,
+        person,
+        _as_seen(house.logs.get(asked.log), asked.reading),
+        choosing.chosen(asked.choice.model_dump()),
+        source=asked.source,
         purpose=asked.purpose,
-        once=f"{person.id} {asked.once}",
+        once=once,
     )
     return job_facts(house.jobs.get(identity))
 
@@ -290,7 +317,7 @@ def measure(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
     job = house.jobs.get(released(house, person, identity).job)
     if not house.jobs.folder(job.id).is_dir():
         raise MissingError("the log is not here any more")
-    house.measure(job, person.name)
+    house.measure(job, person)
     return job_facts(house.report(job))
 
 
@@ -312,8 +339,10 @@ def budgets(house: Inside, person: Anybody) -> list[dict[str, Any]]:
 @router.put("/budgets")
 def set_budget(house: Inside, person: Steward, cap: Cap) -> dict[str, Any]:
     """Set what a source may spend in all."""
-    form = {key: str(value) for key, value in cap.model_dump().items()}
+    form = {key: str(value) for key, value in cap.model_dump(exclude={"seen"}).items()}
     form["raised"] = "yes" if cap.raised else ""
+    if cap.seen is not None:
+        form |= house.budgets.shown(cap.source, cap.seen.epsilon, cap.seen.delta)
     house.budgets.set(person.name, cap.source, form)
     house.database.note(person.name, "set a budget", cap.source)
     return house.budgets.of(cap.source).to_dict()
@@ -322,8 +351,7 @@ def set_budget(house: Inside, person: Steward, cap: Cap) -> dict[str, Any]:
 @router.get("/budgets/history")
 def history(house: Inside, person: Anybody, source: str) -> list[dict[str, Any]]:
     """What was entered for a source."""
-    rows = house.budgets_for(person).history(source)
-    return rows if person.role == "steward" else [hidden(row, person) for row in rows]
+    return history_of(house, person, source)
 
 
 @router.get("/offers")
@@ -335,6 +363,7 @@ def offers(house: Inside, person: Anybody) -> list[dict[str, Any]]:
             "source": one.source,
             "about": one.about,
             "at_once": one.at_once,
+            "at_once_delta": one.at_once_delta,
             "what": one.choice["what"],
             "mechanism": one.choice["mechanism"],
         }
@@ -346,8 +375,10 @@ def offers(house: Inside, person: Anybody) -> list[dict[str, Any]]:
 def offer(house: Inside, person: Steward, offered: Offered) -> list[dict[str, Any]]:
     """Let analysts ask for what was chosen for a log."""
     source = house.budgets.of(offered.source).source
-    found = _chosen(house.logs.get(offered.log))
-    house.asking.offer(person.name, source, found, offered.about, offered.at_once)
+    found = _as_seen(_chosen(house.logs.get(offered.log)), offered.reading, offered.choice)
+    house.asking.offer(
+        person.name, source, found, offered.about, offered.at_once, offered.at_once_delta
+    )
     return offers(house, person)
 
 
@@ -367,7 +398,9 @@ def requests(house: Inside, person: Anybody) -> list[dict[str, Any]]:
 @router.post("/requests", status_code=202)
 def ask(house: Inside, person: Anybody, wanted: Wanted) -> dict[str, Any]:
     """Ask for a release; within the steward's limit it runs at once."""
-    identity = ask_for(house, person, wanted.offer, wanted.epsilon, wanted.delta, wanted.purpose)
+    identity = ask_for(
+        house, person, wanted.offer, wanted.epsilon, wanted.delta, wanted.purpose, wanted.once
+    )
     return request_facts(house, house.asking.get(identity))
 
 
@@ -420,6 +453,16 @@ def release_facts(row: Row[Any]) -> dict[str, Any]:
 def _chosen(log: Log) -> Log:
     if not log.choice:
         raise MissingError("choose first what is to be shared")
+    return log
+
+
+def _as_seen(log: Log, reading: Reading | None, choice: Choice | None = None) -> Log:
+    """A log, unless it is read or used in another way than whoever asks has seen."""
+    read = reading is None or reading.options == log.reading
+    if not read or (choice is not None and choosing.chosen(choice.model_dump()) != log.choice):
+        raise ConflictError(
+            translate("Somebody has changed how the log is read, or what was chosen for it.")
+        )
     return log
 
 
