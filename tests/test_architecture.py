@@ -12,7 +12,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).parent.parent
-FOR_ALL = {"_version", "arrays", "errors", "language", "notebook"}
+FOR_ALL = {"_version", "arrays", "errors", "language", "notebook", "parameters"}
 
 
 def imports() -> dict[str, set[str]]:

@@ -9,7 +9,7 @@ import pytest
 
 import discreet
 from discreet.log.errors import LogError
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 NASTY = "<script>alert(1)</script>"
 

@@ -1,6 +1,7 @@
 """Tables for the site that come from the declarations themselves and so cannot be out of date.
 
-`{parameters} travas` gives a mechanism's parameters, `{commands}` all commands with their options.
+`{parameters} travas` gives a mechanism's parameters, `{reading}` the options of reading,
+`{commands}` all commands with their options.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
-from discreet.mechanisms.parameters import Parameter
+from discreet.log.shaping import ALL, Reading
 from discreet.mechanisms.registry import mechanism_class
+from discreet.parameters import Parameter
 
 
 class Parameters(SphinxDirective):
@@ -35,6 +37,24 @@ class Parameters(SphinxDirective):
             for p in found.values()
         ]
         return _parsed(self, _table(["option", "meaning", "default", "allowed"], rows))
+
+
+class HowToRead(SphinxDirective):
+    """The options of reading a log, and where each can be given."""
+
+    def run(self) -> list[nodes.Node]:
+        """One table; Python takes all of them."""
+        rows = [
+            [
+                f"`{option.name}`",
+                _cell(option.help),
+                _default(option.default),
+                *("yes" if face in option.faces else "–" for face in ALL),
+            ]
+            for option in Reading.parameters().values()
+        ]
+        heads = ["option", "meaning", "default", "command line", "web app", "mapping file"]
+        return _parsed(self, _table(heads, rows))
 
 
 class Commands(SphinxDirective):
@@ -115,8 +135,9 @@ def _parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register both directives, and Mermaid's sources as plain text."""
+    """Register the directives, and Mermaid's sources as plain text."""
     app.add_directive("parameters", Parameters)
+    app.add_directive("reading", HowToRead)
     app.add_directive("commands", Commands)
     app.add_lexer("mermaid", TextLexer)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from discreet.certificate import CertificateError as CertificateError
     from discreet.distances.similarity import relative_log_similarity as relative_log_similarity
     from discreet.errors import DiscreetError as DiscreetError
+    from discreet.errors import DiscreetWarning as DiscreetWarning
     from discreet.generative.model import TrainedModel as TrainedModel
     from discreet.generative.model import load_model as load_model
     from discreet.generative.run import train as train
     from discreet.ledger.errors import LedgerError as LedgerError
     from discreet.ledger.ledger import Ledger as Ledger
+    from discreet.log.cautions import PeopleWarning as PeopleWarning
+    from discreet.log.cautions import TransitionsWarning as TransitionsWarning
     from discreet.log.errors import LogError as LogError
     from discreet.log.events import EventLog as EventLog
     from discreet.log.follows import Follows as Follows
@@ -32,11 +35,11 @@ if TYPE_CHECKING:
     from discreet.log.variants import Variants as Variants
     from discreet.log.writing import write_log as write_log
     from discreet.mechanisms.base import Mechanism as Mechanism
-    from discreet.mechanisms.parameters import ParameterError as ParameterError
     from discreet.mechanisms.registry import mechanism as mechanism
     from discreet.mechanisms.registry import mechanism_names as mechanism_names
     from discreet.models.document import TreeDocument as TreeDocument
     from discreet.models.tree import Tree as Tree
+    from discreet.parameters import ParameterError as ParameterError
     from discreet.privacy.guarantee import Budget as Budget
     from discreet.privacy.guarantee import Guarantee as Guarantee
     from discreet.privacy.randomness import Randomness as Randomness
@@ -53,9 +56,10 @@ else:
         "audits": ("audit",),
         "certificate": ("Certificate", "CertificateError"),
         "distances.similarity": ("relative_log_similarity",),
-        "errors": ("DiscreetError",),
+        "errors": ("DiscreetError", "DiscreetWarning"),
         "ledger.errors": ("LedgerError",),
         "ledger.ledger": ("Ledger",),
+        "log.cautions": ("PeopleWarning", "TransitionsWarning"),
         "log.errors": ("LogError",),
         "log.events": ("EventLog",),
         "log.follows": ("Follows",),
@@ -64,7 +68,7 @@ else:
         "log.variants": ("Variants",),
         "log.writing": ("write_log",),
         "mechanisms.base": ("Mechanism",),
-        "mechanisms.parameters": ("ParameterError",),
+        "parameters": ("ParameterError",),
         "mechanisms.registry": ("mechanism", "mechanism_names"),
         "models.document": ("TreeDocument",),
         "models.tree": ("Tree",),

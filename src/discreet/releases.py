@@ -18,7 +18,7 @@ from discreet.certificate import Certificate, LedgerUse, certificate_path, versi
 from discreet.drawing import can_draw, draw
 from discreet.language import grouped, translate
 from discreet.log.digest import content_digest
-from discreet.log.errors import LogError
+from discreet.log.errors import ExistsError, LogError
 from discreet.log.events import Classifier, EventLog
 from discreet.log.expand import Expansion
 from discreet.log.files import LOG_SUFFIXES, atomic_write
@@ -68,24 +68,32 @@ def check_target(path: Path, suffixes: tuple[str, ...] = LOG_SUFFIXES) -> None:
 
 
 def check_unused(path: Path, *inputs: Path, force: bool = False) -> None:
-    """Refuse to write over an input, ever; and over any other file unless told to.
+    """Refuse to write over or among what is read, ever; and over any other file unless told to.
 
     A file that is write-protected stays. What lies beside a release, its certificate, counts.
     """
     for written in (path, certificate_path(path)):
+        for given in inputs:
+            _check_apart(written, given)
         if not written.exists():
             continue
-        for given in inputs:
-            if given.exists() and written.samefile(given):
-                raise LogError(
-                    f"{written} is the file that is read ({given}); name another one to write"
-                )
         if not force:
-            raise LogError(
-                f"{written} exists already; name another file, or replace it with --force"
+            raise ExistsError(
+                f"{written} exists already; name another file, or replace it with overwrite=True "
+                "(--force)"
             )
         if not written.stat().st_mode & 0o222:
-            raise LogError(f"{written} is write-protected; name another file")
+            raise ExistsError(f"{written} is write-protected; name another file")
+
+
+def _check_apart(written: Path, given: Path) -> None:
+    """Refuse a file that is the one given, by whatever name, or lies in the folder given."""
+    if given.is_dir() and written.resolve().is_relative_to(given.resolve()):
+        raise ExistsError(f"{written} is in the folder that is read ({given}); name another place")
+    if written.exists() and given.exists() and written.samefile(given):
+        raise ExistsError(
+            f"{written} is the file that is read ({given}); name another one to write"
+        )
 
 
 MARGIN = 64 << 20
@@ -108,6 +116,13 @@ def check_room(path: Path, events: int = 0) -> None:
             f"the disk of {path.parent} has {free >> 20:,} MB left, and {path.name} may need "
             f"{needed >> 20:,} MB; make room, or write to another disk"
         )
+
+
+class Confirming(Protocol):
+    """A payment that notes what was written for it."""
+
+    def confirm(self, certificate: Certificate) -> None:
+        """Note that a release was written under this certificate."""
 
 
 Artefact: TypeAlias = "Variants | EventLog | Document"
@@ -136,6 +151,10 @@ class Release(Generic[A_co]):
     """What the file of the log called its columns, where that is not their standard name."""
     classifier: Classifier = "activity"
     """What counts as an activity in the log."""
+    origin: tuple[Path, ...] = field(default=(), repr=False)
+    """The files that the log came from, so that none is written over; never part of a file."""
+    booking: Confirming | None = field(default=None, repr=False, compare=False)
+    """What it was paid with, which is told of each file that is written."""
 
     def log(self) -> EventLog:
         """The release as an event log: fresh case ids in random order.
@@ -169,7 +188,7 @@ class Release(Generic[A_co]):
         private = "" if promise.private else ", NOT PRIVATE"
         return (
             f"Release({self.mechanism}: {self.describe()}; {promise.holds or 'no bound'}, "
-            f"{promise.status}{private})"
+            f"{promise.status}, {promise.per}{private})"
         )
 
     def _repr_html_(self) -> str:
@@ -217,16 +236,31 @@ class Release(Generic[A_co]):
             content_sha256=content_sha256,
         )
 
-    def write(self, path: str | Path) -> Certificate:
+    def write(self, path: str | Path, *, overwrite: bool = False) -> Certificate:
         """Write the artefact, chosen by suffix, and `<name>.certificate.json` beside it.
 
         Variants become a log of cases; or, where the name ends in .variants.parquet, a table of
         variants and their counts, which is as small as it can be. Both files appear complete or
         not at all. Characters that the format cannot carry become a mark (U+FFFD).
+
+        Existing files are replaced with `overwrite` only, those that the log was read from never.
+        Where the release is booked, the ledger notes that it was written.
         """
         path = Path(path)
+        check_target(path, self._suffixes)
+        check_unused(path, *self.origin, force=overwrite)
+        certificate = self._written(path)
+        if self.booking is not None:
+            self.booking.confirm(certificate)
+        return certificate
+
+    @property
+    def _suffixes(self) -> tuple[str, ...]:
+        return self.artefact.suffixes if isinstance(self.artefact, Document) else LOG_SUFFIXES
+
+    def _written(self, path: Path) -> Certificate:
+        """The certificate of both files, once they are there."""
         if isinstance(self.artefact, Document):
-            check_target(path, self.artefact.suffixes)
             content = render(self.artefact, path.suffix.lower()).encode()
             certificate = self.certificate(_sha256(content))
             with atomic_write(certificate_path(path)) as beside, atomic_write(path) as stream:

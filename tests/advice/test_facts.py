@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from discreet.advice.facts import people_of, rarity_of, visible_at
+from discreet.advice.facts import Visible, people_of, rarity_of, visible_by
 from discreet.log.events import ACTIVITY, CASE, EventLog
 from discreet.log.samples import sample_log
 from discreet.mechanisms.registry import mechanism
+from discreet.privacy.steps import Selecting
+from discreet.product import variants_of
 
 
 def log_of(traces: dict[str, int], owners: list[str]) -> EventLog:
@@ -45,17 +48,36 @@ def test_rarity() -> None:
     assert max(found) == 5
 
 
-def test_a_variant_is_seen_from_the_count_that_is_said() -> None:
+@pytest.mark.parametrize("name", ["travas", "headtail", "whole"])
+def test_a_variant_is_seen_from_the_count_that_is_said(name: str) -> None:
     """By the mechanism itself: one case less, and it is hidden more often than not."""
     log = sample_log("permits", cases=300, seed=1)
-    found = visible_at(log, 1.0, 1e-3)
-    travas = mechanism("travas", epsilon=1.0, delta=1e-3)
-    from discreet.privacy.partition import OptimalSelection
-
-    selection = travas.selection  # type: ignore[attr-defined]
-    assert isinstance(selection, OptimalSelection)
-    assert selection.probability(found.count) >= 0.5 > selection.probability(found.count - 1)
+    found = seen(log, name)
+    chosen = variants_of(mechanism(name, epsilon=1.0, delta=1e-3))
+    assert chosen.spending is not None
+    steps = [step for step in chosen.spending.walk() if isinstance(step, Selecting)]
+    probability = [step.selection.probability for step in steps]  # type: ignore[attr-defined]
+    assert max(shown(found.count) for shown in probability) >= 0.5
+    assert max(shown(found.count - 1) for shown in probability) < 0.5
     counts = log.variants.counts
     assert found.variants == np.count_nonzero(counts >= found.count)
-    assert visible_at(log, 1.0, 1e-3, 3).count > found.count
-    assert visible_at(log, 2.0, 1e-3).count < found.count
+    assert seen(log, name, cases_per_individual=3).count > found.count
+    assert seen(log, name, epsilon=2.0).count < found.count
+
+
+def seen(log: EventLog, name: str, **parameters: Any) -> Visible:
+    found = visible_by(log, mechanism(name, **{"epsilon": 1.0, "delta": 1e-3, **parameters}))
+    assert found is not None
+    return found
+
+
+def test_advice_answers_for_the_variants_of_a_whole_log() -> None:
+    """They have half of the budget, and so a variant is seen from nearly twice as many cases."""
+    log = sample_log("permits", cases=300, seed=1)
+    whole = mechanism("whole", epsilon=1.0, delta=1e-6)
+    found = visible_by(log, whole)
+    assert found is not None
+    assert found.count == 31
+    note = f"a variant of fewer than {found.count} cases is rather hidden than shown"
+    assert note in whole._notes()
+    assert visible_by(log, mechanism("headtail", delta=0.0, alphabet=log.activities)) is None

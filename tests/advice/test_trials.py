@@ -28,9 +28,9 @@ def test_the_default_takes_part_and_who_is_late_is_named(monkeypatch: pytest.Mon
         raise TimeoutError  # as the alarm does
 
     monkeypatch.setattr(TraVaS, "_draw", slow)
-    monkeypatch.setattr("discreet.advice.trials.DEFAULT_MECHANISM", "utravas")
+    monkeypatch.setattr("discreet.product.DEFAULT_MECHANISM", "utravas")
     names = ("travas", "laplace")
-    found = run_trials(LOG, epsilons=(0.5, 1.0), delta=1e-3, names=names, seconds=600)
+    found = run_trials(LOG, epsilons=(0.5, 1.0), delta=1e-3, names=names, seconds=600, times=False)
     assert drawn == [1.0, 0.5]
     by_name = {(one.name, one.epsilon): one for one in found.trials}
     assert {name for name, _ in by_name} == {"utravas", "travas", "laplace"}

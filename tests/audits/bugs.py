@@ -15,8 +15,8 @@ from discreet.audits.reference import Figures, LaplaceCount
 from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
-from discreet.mechanisms.parameters import parameter
 from discreet.mechanisms.travas import VARIANTS, TraVaS
+from discreet.parameters import parameter
 from discreet.privacy.accounting import zcdp_rho
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace

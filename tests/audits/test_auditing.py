@@ -18,9 +18,9 @@ from discreet.audits.subjects import find_pair as pair
 from discreet.cli.app import build
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism_names
 from discreet.mechanisms.travas import TraVaS
+from discreet.parameters import ParameterError
 from tests.audits import bugs
 
 FEW = Effort(runs=400, seconds=30.0)

@@ -14,8 +14,8 @@ from discreet.audits.canaries import audit_canaries, audit_one_run
 from discreet.audits.subjects import find_pair as pair
 from discreet.audits.subjects import subjects_of
 from discreet.log.neighbours import Case, make_log
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travas import TraVaS, UTraVaS
+from discreet.parameters import ParameterError
 from discreet.privacy.accounting import zcdp_epsilon
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace

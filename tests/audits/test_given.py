@@ -10,7 +10,7 @@ from discreet.audits.result import GIVEN, Audit
 from discreet.audits.sampling import releases
 from discreet.audits.subjects import find_pair, subjects_of
 from discreet.mechanisms.headtail import HeadTail
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 from discreet.privacy.steps import Laplace
 
 PROBE = "coverage probe"

@@ -14,8 +14,8 @@ from discreet.cli.app import build
 from discreet.log.errors import LogError
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
+from discreet.parameters import ParameterError
 from tests.commands import run_cells_here
 
 runner = CliRunner()

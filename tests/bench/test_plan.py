@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.bench.plan import load_plan, plan_names
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 PAPERS = ["papers/amun", "papers/dpim", "papers/generative", "papers/sacofa", "papers/travas"]
 

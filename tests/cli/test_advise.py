@@ -35,7 +35,8 @@ def test_advice_as_tables_and_as_a_page(desk: Desk) -> None:
     )
     assert "computed on the raw log" in ended.stderr
     assert "not covered" in ended.stderr
-    for words in ("People:", "1 of each person", "one case only", "73.1%", "headtail", "travas"):
+    named = ("73.1%", "whole", "(default)", "travas")
+    for words in ("People:", "1 of each person", "one case only", *named):
         assert words in ended.stdout, words
     assert "±" in ended.stdout
     page = (desk.folder / "advice.html").read_text()
@@ -52,7 +53,7 @@ def test_advice_as_json_over_several_budgets(desk: Desk) -> None:
     assert "73.1% sure" in body["budgets"][0]["meaning"]
     assert body["people"] is None
     tried = {(one["name"], one["epsilon"]) for one in body["trials"]}
-    assert tried == {(name, e) for name in ("headtail", "travas") for e in (1.0, 2.0)}
+    assert tried == {(name, e) for name in ("whole", "travas") for e in (1.0, 2.0)}
     assert 0 < body["references"]["similarity"] <= 1
     assert "not for publication" in body["warning"]
 
@@ -99,7 +100,7 @@ def test_an_unknown_mechanism_is_refused_before_anything_is_read(desk: Desk) -> 
 def test_compare_takes_several_budgets_and_always_the_default(desk: Desk) -> None:
     body = desk.json("compare", "log.csv", *QUICK, "--epsilon", "2")
     tried = {(one["name"], one["epsilon"]) for one in body["mechanisms"]}
-    assert tried == {(name, e) for name in ("headtail", "travas") for e in (1.0, 2.0)}
+    assert tried == {(name, e) for name in ("whole", "travas") for e in (1.0, 2.0)}
     shown = desk.run("compare", "log.csv", *QUICK, "-m", "laplace")
     assert "left out: laplace" in shown.stderr
     several = ("--epsilon", "2", "--private", "-o", "x.csv")

@@ -36,7 +36,8 @@ def test_the_page_explains_the_certificate_and_the_ledger(released: Desk) -> Non
     assert external(page) == []
     shown = text_of(page)
     for words in (
-        "Strong protection: ε = 1, δ = 0.0001. This is proved.",
+        "Strong protection: ε = 1, δ = 0.0001 for any one person (column 'case:person', at most 2 "
+        "cases each). This is proved.",
         "each person (column “case:person”)",
         "with and without any one person",
         "a factor of 2.718",
@@ -104,7 +105,7 @@ def test_a_weak_promise_is_called_weak(desk: Desk) -> None:
     page = (desk.folder / "shared.csv.html").read_text()
     shown = text_of(page)
     assert 'class="warning verdict"' in page
-    assert "Weak protection: ε = 5, δ = 0.0001. This is proved." in shown
+    assert "Weak protection: ε = 5, δ = 0.0001 for any one case (column" in shown
     assert "ε = 5 is weak protection: someone who was undecided may be 99.3% sure" in shown
 
 
@@ -115,7 +116,8 @@ def test_the_page_speaks_german(released: Desk) -> None:
     assert '<html lang="de">' in page
     for words in (
         "Datenschutz-Zertifikat zu shared.csv",
-        "Starker Schutz: ε = 1, δ = 0.0001. Das ist bewiesen.",
+        "Starker Schutz: ε = 1, δ = 0.0001 für jede einzelne Person (Spalte 'case:person', mit je "
+        "höchstens 2 Fällen). Das ist bewiesen.",
         "jede Person (Spalte „case:person“) mit allen ihren Fällen",
         "33 % der Obergrenze sind verbraucht",
         "✓ der Inhalt ist, was veröffentlicht wurde",

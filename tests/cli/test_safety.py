@@ -150,7 +150,7 @@ class TestBeforeAndAfter:
         desk.monkeypatch.setenv("DISCREET_LEDGER", str(desk.folder / "ledger.db"))
         arguments = ("release", "none.csv", "-o", "out.csv", "--source", "ward", "--dry-run")
         ended = desk.run(*arguments)
-        assert "would promise ε = 1, δ = 1e-06 (strong protection)" in ended.stdout
+        assert "would promise ε = 1, δ = 1e-06 for any one case (strong protection)" in ended.stdout
         assert "it fits on ward" in ended.stdout
         assert "out.csv.certificate.json" in ended.stdout
         assert desk.json(*arguments)["would_write"][0] == "out.csv"

@@ -192,7 +192,7 @@ def test_a_model_lost_while_it_was_written_is_written_again_for_nothing(desk: De
     assert desk.json("budget", "verify")["problems"] == []
 
 
-def _crash(*_: object) -> None:
+def _crash(*_: object, **__: object) -> None:
     raise MemoryError
 
 

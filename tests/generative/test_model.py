@@ -17,9 +17,9 @@ from discreet.generative.run import train
 from discreet.generative.tensors import pack, unpack
 from discreet.log.samples import sample_log
 from discreet.mechanisms.generative.base import State
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.sequence import Sequence
+from discreet.parameters import ParameterError
 from discreet.verification import check_certificate
 
 pytest.importorskip("torch", reason="the extra generative is missing")
@@ -173,7 +173,7 @@ def test_other_files_are_refused(tmp_path: Path, path: Path) -> None:
 
 def forged(model: TrainedModel, path: Path, **changes: Any) -> None:
     """A file whose digest and seal are right, though what it holds is not."""
-    replace(model, **changes).save(path)
+    replace(model, **changes).save(path, overwrite=True)
 
 
 @pytest.mark.parametrize(

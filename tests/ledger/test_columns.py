@@ -34,7 +34,8 @@ def test_the_guarantee_names_its_columns(tmp_path: Path) -> None:
     assert (promise.case_column, promise.individual_column) == ("visit", None)
     promise = PERSONS.release(read()).guarantee
     assert (promise.case_column, promise.individual_column) == ("visit", "person")
-    assert "'visit', people by the column 'person'" in promise.explain()
+    assert "any one person (column 'person', at most 2 cases each)" in promise.explain()
+    assert "Cases are told apart by the column 'visit'" in promise.explain()
     same = PERSONS.release(read(case="person")).guarantee
     assert (same.case_column, same.individual_column) == ("person", "person")
     PERSONS.release(read()).write(tmp_path / "out.csv")

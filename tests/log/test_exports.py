@@ -179,7 +179,7 @@ def test_mapping(tmp_path: Path) -> None:
         save_mapping(kept, log)
     for text, words in {
         "color = 'red'": "'color' is not an option",
-        "case = 1": "case must be a str",
+        "case = 1": "case must be a text",
         "case =": "is not TOML",
     }.items():
         kept.write_text(text)

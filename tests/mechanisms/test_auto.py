@@ -9,9 +9,9 @@ from discreet.mechanisms.auto import Auto
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.verification import check_certificate
 

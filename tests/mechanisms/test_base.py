@@ -11,9 +11,9 @@ import pytest
 
 from discreet.log.samples import PERSON, sample_log
 from discreet.mechanisms.base import bound_individuals
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
 from discreet.mechanisms.travas import TraVaS
+from discreet.parameters import ParameterError
 from discreet.privacy.randomness import Randomness
 
 
@@ -110,7 +110,9 @@ def test_advice_is_for_the_steward_and_not_in_the_release() -> None:
     stated = chosen.release(log).certificate().to_dict()
     assert stated.pop("seal_sha256")
     assert "200" not in json.dumps(stated)
-    assert TraVaS(delta=1e-6).advice(log) == []
+    (said,) = TraVaS(delta=1e-6).advice(log)
+    assert "'case:person' looks as if it named people, 171 with 200 cases" in said
+    assert TraVaS(delta=1e-6, cases_per_individual=2).cautions(log) == []
     people = dataclasses.replace(log, individual=PERSON)
     assert "--cases-per-individual" in TraVaS().advice(people)[0]
     assert TraVaS(cases_per_individual=2).advice(people) == []

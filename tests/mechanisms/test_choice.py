@@ -12,8 +12,8 @@ from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.closest import CHOICE_SHARE, SCORE_GRID, SENSITIVITY, closeness
 from discreet.mechanisms.choice import Choice
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 
 

@@ -11,7 +11,7 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.contributions import Contributions, Norm
 from discreet.mechanisms.blocks.quantile import FALLBACK_BOUND, LARGEST_SIZE, edges, private_bound
 from discreet.mechanisms.df_laplace import DFLaplace
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

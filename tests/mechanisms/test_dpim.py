@@ -21,10 +21,10 @@ from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.mechanisms.dpim.choosing import CHOICE, FITNESS, candidates, graph_steps, pair_noise
 from discreet.mechanisms.dpim.sampling import FITNESS as ROUND_FITNESS
 from discreet.mechanisms.dpim.sampling import Sampler, noisy_max_repeatedly, round_steps
-from discreet.mechanisms.parameters import ParameterError
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, flower, sequence
+from discreet.parameters import ParameterError
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

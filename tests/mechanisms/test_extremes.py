@@ -11,8 +11,8 @@ import pytest
 import discreet
 from discreet.log.events import CASE
 from discreet.mechanisms import travas
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.parameters import ParameterError
 from discreet.privacy import noise, partition
 
 LOG = discreet.sample_log("permits", cases=40, seed=1)

@@ -16,10 +16,10 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail, candidates
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD, spending
 from discreet.mechanisms.headtail.tail import UNDISCLOSED
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travas import TraVaS
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Reserved, SpendingError

@@ -13,8 +13,8 @@ from discreet.mechanisms.laplace import (
     prefix_tree,
     refuse_explosion,
 )
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.steps import noise_of
 from discreet.verification import check_certificate

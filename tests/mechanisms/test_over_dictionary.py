@@ -19,8 +19,8 @@ from discreet.mechanisms.ddpm import DDPM
 from discreet.mechanisms.generative.base import Session, State, Watch
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import SIZE, OverDictionary
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.travag import TraVaG
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import rdp_epsilon

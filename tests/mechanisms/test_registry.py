@@ -10,8 +10,8 @@ import pytest
 
 from discreet.ledger.ledger import Ledger
 from discreet.log.samples import sample_log
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from tests.commands import Ended, run_all
 
@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parameters import between, parameter
+from discreet.parameters import between, parameter
 from discreet.privacy.steps import Proved, Statement
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.sacofa import RULE_SHARE, SaCoFa
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.verification import check_certificate
 from tests.conftest import read_once

@@ -20,11 +20,11 @@ from discreet.log.neighbours import Case, make_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.generative.base import State, Watch
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.sequence import Sequence
 from discreet.mechanisms.sequence.mechanism import ACTIVITIES, SIZE
 from discreet.mechanisms.sequence.reading import PER_CASE, UNDISCLOSED, Finding, seen_through
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan, rdp_epsilon

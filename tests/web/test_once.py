@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from discreet.ledger.booking import LedgerBooking
+from discreet.ledger.booking import LedgerBooking, booking_for
 from discreet.ledger.ledger import Ledger
 from discreet.web.choosing import build, chosen
 from discreet.web.house import House
@@ -98,12 +98,13 @@ def test_a_price_that_changes_while_a_release_waits_is_not_paid(
     steward.post(f"/logs/{log}/release", **confirmed(steward, log))
     (spec,) = specs(house)
     mechanism = build(spec["choice"])
-    with Ledger(house.settings.ledger) as ledger:
-        booking = LedgerBooking(ledger, "town", "", lambda _: None)
+    booking = booking_for("town", where=house.settings.ledger)
+    assert isinstance(booking, LedgerBooking)
+    check_price(booking, mechanism, spec)
+    swapped(house)
+    with pytest.raises(WebError, match="would cost something else"):
         check_price(booking, mechanism, spec)
-        swapped(house)
-        with pytest.raises(WebError, match="would cost something else"):
-            check_price(booking, mechanism, spec)
+    booking.ledger.close()
 
 
 def test_a_form_sent_twice_releases_once_and_with_other_content_nothing(

@@ -131,3 +131,41 @@ def test_from_a_log_to_a_bundle(steward: Browser, house: House) -> None:
     assert not house.jobs.folder(looked.id).exists()
     assert "What it is worth" not in steward.get(first)
     assert steward.client.get(f"{first}/bundle").status_code == 200
+
+
+def test_a_person_that_is_named_asks_whom_to_protect(steward: Browser, house: House) -> None:
+    columns = steward.post("/logs/chosen", name="permits.csv")
+    log = columns.split("/")[2]
+    steward.get(columns)
+    looked = house.jobs.latest("look", log)
+    assert looked is not None
+    settled(house, looked.id)
+    for page in (columns, f"/logs/{log}/look"):
+        shown = steward.get(page)
+        assert "“case:person” looks as if it named people" in shown
+        assert "any one case is protected, not any one person" in shown
+    assert "That alone protects nobody better" in steward.get(columns)
+    assert "To protect people, say which column" in steward.get(f"/logs/{log}/choose")
+    wanted = {"what": "variants", "mechanism": "travas", "level": "1.0"}
+    steward.post(f"/logs/{log}/choose", **wanted)
+    steward.post(columns, individual="case:person")
+    where = steward.client.get(f"/logs/{log}/confirm", follow_redirects=False)
+    assert where.headers["location"] == f"/logs/{log}/choose", "who is protected was not said"
+    steward.get(columns)
+    looked = house.jobs.latest("look", log, reading=house.logs.get(log).reading)
+    assert looked is not None
+    settled(house, looked.id)
+    assert "looks as if" not in steward.get(columns)
+    shown = steward.get(f"/logs/{log}/choose")
+    assert "any one person (column case:person)" in shown
+    assert "By the raw log, for you only" in shown
+    for said in ({}, {"unit": "individual"}, {"unit": "individual", "p.cases_per_individual": ""}):
+        shown = steward.post(f"/logs/{log}/choose", 422, **wanted, **said)
+        assert "how many cases" in shown
+    steward.post(f"/logs/{log}/choose", **wanted, unit="case", **{"p.cases_per_individual": "3"})
+    assert "any one case (column" in steward.get(f"/logs/{log}/confirm")
+    assert house.logs.get(log).choice["unit"] == "case"
+    bound = {"unit": "individual", "p.cases_per_individual": "2"}
+    steward.post(f"/logs/{log}/choose", **wanted, **bound)
+    shown = steward.get(f"/logs/{log}/confirm").replace("&#39;", "'")
+    assert "any one person (column 'case:person', at most 2 cases each)" in shown

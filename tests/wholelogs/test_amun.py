@@ -19,8 +19,8 @@ from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import DAY, HOUR, microseconds
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.verification import check_certificate
 from discreet.wholelogs.amun import Amun

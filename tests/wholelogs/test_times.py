@@ -13,7 +13,7 @@ import pytest
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
 from discreet.log.instants import DAY, HOUR, MONDAY, microseconds, since_start
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 from discreet.utility.calendar import MEASURES, Timed
 from discreet.wholelogs import Whole
 from discreet.wholelogs.clock import FIRST, LAST, Clock

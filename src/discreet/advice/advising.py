@@ -12,13 +12,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of, visible_at
-from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, with_default
+from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of, visible_by
+from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, trial_of
+from discreet.log.cautions import cautions
 from discreet.log.events import EventLog
 from discreet.mechanisms.generative.base import Generative
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
+from discreet.parameters import ParameterError
 from discreet.privacy.words import certainty
+from discreet.product import default_product
 from discreet.utility.evaluation import WARNING
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
@@ -41,13 +43,19 @@ class Advice:
     cases_per_individual: int | None
     seconds: float
     left_out: dict[str, list[str]]
+    default: str
+    """The mechanism that is released with these options where none is named."""
+    cautions: tuple[str, ...] = ()
+    """Whom it would protect, and what is read as an event, where that may surprise."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {
             "warning": WARNING,
             "cost": COST,
+            "cautions": list(self.cautions),
             "delta": self.delta,
+            "default": self.default,
             "cases_per_individual": self.cases_per_individual,
             "people": None if self.people is None else asdict(self.people),
             "rare_variants": [asdict(one) for one in self.rarity],
@@ -80,6 +88,7 @@ def advise(
     delta: float = 1e-6,
     parameters: dict[str, Any] | None = None,
     names: Sequence[str] = (),
+    times: bool | None = None,
     seconds: float = 60.0,
     repetitions: int = REPETITIONS,
     stand_in: bool = False,
@@ -87,24 +96,31 @@ def advise(
 ) -> Advice:
     """Look at the log, and try budgets on it for about `seconds` seconds.
 
-    `names` are the mechanisms to be tried beside the default one; without them all that need no
-    more than the `parameters` given and train no model. Of a stand-in nothing is said about people
-    and rare variants: it has neither.
+    The answer is for the product that is released with the same `parameters` and `times` where no
+    mechanism is named. `names` are the mechanisms to be tried beside it; without them all that
+    need no more than these parameters and train no model. Of a stand-in nothing is said about
+    people and rare variants: it has neither.
     """
     given = parameters or {}
     budgets = sorted(set(epsilons))
     bound = given.get("cases_per_individual")
-    chosen, left_out = (with_default(names), {}) if names else _alternatives(given, delta)
-    for name in chosen:
-        for epsilon in budgets:
-            mechanism_taking(name, {**given, "epsilon": epsilon, "delta": delta})
-    visible = tuple(visible_at(log, e, delta, bound) for e in budgets) if delta else ()
+    chosen, left_out = (list(names), {}) if names else _alternatives(given, delta)
+    default = ""
+    visible = []
+    for epsilon in budgets:
+        budget = {**given, "epsilon": epsilon, "delta": delta}
+        for name in chosen:
+            trial_of(name, budget, times)
+        usual = default_product(budget, times=times).of(log)
+        default = usual.name
+        visible.append(visible_by(log, usual))
     trials = run_trials(
         log,
         epsilons=budgets,
         delta=delta,
         parameters=given,
         names=chosen,
+        times=times,
         seconds=seconds,
         repetitions=repetitions,
         on_start=on_start,
@@ -112,12 +128,14 @@ def advise(
     return Advice(
         people=None if stand_in else people_of(log),
         rarity=() if stand_in else rarity_of(log),
-        visible=visible,
+        visible=tuple(one for one in visible if one is not None),
         trials=trials,
         delta=delta,
         cases_per_individual=bound,
         seconds=seconds,
         left_out=left_out | trials.left_out,
+        default=default,
+        cautions=() if stand_in else tuple(map(str, cautions(log, people_protected=bool(bound)))),
     )
 
 
@@ -141,4 +159,4 @@ def _alternatives(given: dict[str, Any], delta: float) -> tuple[list[str], dict[
             left_out.setdefault(reason, []).append(name)
         else:
             chosen.append(name)
-    return with_default(chosen), left_out
+    return chosen, left_out

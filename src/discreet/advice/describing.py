@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
+from discreet.log.cautions import cautions
 from discreet.log.columns import WORDS
 from discreet.log.events import EventLog
+from discreet.log.people import people_in
 from discreet.log.texts import xes_type
+from discreet.log.transitions import transitions_in
 
 
 def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
@@ -18,7 +22,8 @@ def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
     lengths = np.repeat(variants.lengths, variants.counts)
     top = variants.take(np.argsort(-variants.counts, kind="stable")[:frequent])
     period = log.period()
-    people = log.cases_of_individuals() if log.individual else None
+    people, transitions = people_in(log), transitions_in(log)
+    named = people is not None and people.named
     return {
         "cases": log.cases,
         "events": log.events,
@@ -34,8 +39,13 @@ def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:
         "last": None if period is None else _moment(period[1]),
         "times": log.clocks.to_dict(),
         "columns": _columns(log),
-        "individuals": None if people is None else len(people),
-        "most_cases_per_individual": None if people is None else int(people.max()),
+        "individuals": people.people if people is not None and named else None,
+        "most_cases_per_individual": people.most if people is not None and named else None,
+        "people": None if people is None else asdict(people),
+        "transitions": None
+        if transitions is None
+        else asdict(transitions) | {"offered": transitions.offered},
+        "cautions": [str(one) for one in cautions(log)],
         "frequent": [{"sequence": list(sequence), "count": count} for sequence, count in top],
     }
 

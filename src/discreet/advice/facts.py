@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
 
 from discreet.log.events import EventLog
-from discreet.privacy.conversion import per_case
-from discreet.privacy.partition import OptimalSelection
-
-BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
-"""Bounds on the cases of a person that are tried, up to the first that keeps everything."""
+from discreet.log.people import BOUNDS, kept_by
+from discreet.mechanisms.base import Mechanism
+from discreet.privacy.steps import Selecting
+from discreet.product import variants_of
 
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
 """Sizes up to which a variant may be called rare."""
@@ -62,13 +61,14 @@ class Visible:
 
 
 def people_of(log: EventLog) -> People | None:
-    """Cases per person and what each bound keeps; None where the log names nobody."""
+    """Cases per person and what each bound keeps, up to the first that keeps everything; None
+    where the log names nobody."""
     if log.individual is None:
         return None
     owned = log.cases_of_individuals()
     bounds = []
     for bound in BOUNDS:
-        kept = float(np.minimum(owned, bound).sum() / owned.sum())
+        kept = kept_by(owned, bound)
         bounds.append(Bound(bound, kept, float((owned <= bound).mean())))
         if kept == 1.0:
             break
@@ -87,18 +87,36 @@ def rarity_of(log: EventLog) -> tuple[Rarity, ...]:
     return tuple(found)
 
 
-def visible_at(
-    log: EventLog, epsilon: float, delta: float, cases_per_individual: int | None = None
-) -> Visible:
-    """The variants that the best selection of this budget shows more often than not."""
-    budget = per_case(epsilon, delta, cases_per_individual or 1)
-    selection = OptimalSelection(*budget)
+def visible_by(log: EventLog, mechanism: Mechanism) -> Visible | None:
+    """The variants that a release by this mechanism shows more often than not.
+
+    None where it shows no variant as it is, whatever the number of its cases.
+    """
+    tree = variants_of(mechanism).spending
+    found = [step.selection for step in tree.walk() if isinstance(step, Selecting)] if tree else []
+    least = [_shown_from(one) for one in found if isinstance(one, Gradual)]
+    if not least:
+        return None
+    counts = log.variants.counts
+    shown = counts >= min(least)
+    share = float(counts[shown].sum() / counts.sum())
+    return Visible(mechanism.epsilon, min(least), int(shown.sum()), share)
+
+
+@runtime_checkable
+class Gradual(Protocol):
+    """A selection that says how likely it shows a variant."""
+
+    def probability(self, count: int) -> Fraction | float:
+        """The probability that a variant of that many cases is shown."""
+
+
+def _shown_from(selection: Gradual) -> int:
+    """The least number of cases of which a variant is shown at least half of the time."""
     low, high = 0, 1
     while 2 * selection.probability(high) < 1:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if 2 * selection.probability(middle) >= 1 else (middle, high)
-    counts = log.variants.counts
-    shown = counts >= high
-    return Visible(epsilon, high, int(shown.sum()), float(counts[shown].sum() / counts.sum()))
+    return high

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from discreet._version import __version__
 from discreet.advice.advising import Advice
-from discreet.advice.trials import COST, Trial, with_default
+from discreet.advice.trials import COST, Trial
 from discreet.drawing.pages import render_page
 from discreet.drawing.plots import Curve, box_plot, line_plot
 from discreet.drawing.svg import SERIES
@@ -105,12 +107,16 @@ def budget_words(advice: Advice) -> str:
         return translate(
             "Someone who is 50% sure that a certain case is in the log can become at most this "
             "sure by the release, whatever else they know. A variant with this many cases is shown "
-            "as it is at least every second time; rarer ones are stood for by invented ones."
+            "as it is at least every second time by %(mechanism)s, the default here; rarer ones "
+            "are stood for by invented ones.",
+            mechanism=advice.default,
         )
     return translate(
         "Someone who is 50% sure that a certain person is in the log can become at most this sure "
         "by the release, whatever else they know. A variant with this many cases is shown as it is "
-        "at least every second time; rarer ones are stood for by invented ones."
+        "at least every second time by %(mechanism)s, the default here; rarer ones are stood for "
+        "by invented ones.",
+        mechanism=advice.default,
     )
 
 
@@ -127,7 +133,7 @@ def trial_table(advice: Advice) -> Grid:
     lines = [
         [
             f"{trial.epsilon:g}",
-            trial.name,
+            label(trial),
             *(figure(trial, name) for name in shown),
             str(len(trial.runs)),
             trial.status,
@@ -137,6 +143,17 @@ def trial_table(advice: Advice) -> Grid:
     references = advice.trials.references
     best = [f"{references[name]:.3f}" if name in references else "–" for name in shown]
     return heads, [*lines, ["", translate("reference"), *best, "", ""]]
+
+
+def label(trial: Trial) -> str:
+    """The name of a mechanism, and whether it is the default."""
+    return translate("%(name)s (default)", name=trial.name) if trial.default else trial.name
+
+
+def _series(trials: Sequence[Trial]) -> list[str]:
+    """The names of all mechanisms, the default first."""
+    ordered = sorted(trials, key=lambda trial: not trial.default)
+    return list(dict.fromkeys(trial.name for trial in ordered))
 
 
 def figure(trial: Trial, name: str) -> str:
@@ -172,7 +189,7 @@ def advice_page(advice: Advice, *, title: str, command: str, stand_in: str = "")
 def plots(advice: Advice) -> list[tuple[str, str, str]]:
     """For each figure its name, how to read it, and boxes over the budgets."""
     ran = advice.trials.ran
-    series = with_default(trial.name for trial in ran)
+    series = _series(ran)
     budgets = sorted({trial.epsilon for trial in ran})
     runs = {(trial.epsilon, trial.name): trial for trial in ran}
     found = []
@@ -193,7 +210,7 @@ def curves(advice: Advice) -> list[tuple[str, str, str]]:
     Budgets stand at equal distances, as they do on a logarithmic axis of 0.1, 0.3, 1, 3.
     """
     ran = advice.trials.ran
-    series = with_default(trial.name for trial in ran)
+    series = _series(ran)
     budgets = sorted({trial.epsilon for trial in ran})
     places = np.log10(budgets)
     found = []

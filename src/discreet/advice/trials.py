@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any
 
 from discreet.bench.runner import limited
 from discreet.log.events import EventLog
-from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.registry import mechanism_names, mechanism_taking
+from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
+from discreet.product import default_product, product, taken
 from discreet.utility.evaluation import Evaluator, Group
 from discreet.utility.model import can_discover
 
@@ -46,6 +46,8 @@ class Trial:
     problem: str = ""
     late: bool = False
     """Whether the problem is that time was short."""
+    default: bool = False
+    """Whether this is what is released where no mechanism is named."""
 
     @property
     def figures(self) -> dict[str, float]:
@@ -72,6 +74,7 @@ class Trial:
         figures = self.figures
         return {
             "name": self.name,
+            "default": self.default,
             "epsilon": self.epsilon,
             "status": self.status,
             "budget": self.budget,
@@ -125,9 +128,11 @@ class _Cell:
     runs: list[dict[str, float]] = field(default_factory=list)
 
 
-def with_default(names: Iterable[str]) -> list[str]:
-    """These mechanisms and the default one, which comes first."""
-    return list(dict.fromkeys([DEFAULT_MECHANISM, *names]))
+def trial_of(name: str, given: Mapping[str, Any], times: bool | None = None) -> Mechanism:
+    """A mechanism with those of the parameters that it has; times over it where asked for."""
+    if times and mechanism_class(name).returns == "variants":
+        return product(name, taken(name, given), times=True).mechanism
+    return mechanism_taking(name, given)
 
 
 def run_trials(
@@ -137,6 +142,7 @@ def run_trials(
     delta: float,
     parameters: dict[str, Any] | None = None,
     names: Sequence[str] = (),
+    times: bool | None = None,
     seconds: float = 60.0,
     repetitions: int = 1,
     on_start: Callable[[str], None] = lambda text: None,
@@ -144,9 +150,9 @@ def run_trials(
     """Release the log with each mechanism at each epsilon and measure.
 
     Further parameters (an alphabet, a maximum length) go to the mechanisms that declare them. The
-    default mechanism always takes part, and first; budgets around 1 come first. No mechanism
+    default product always takes part, and first; budgets around 1 come first. No mechanism
     gets a second run before all had a first, no run may take more than twice its share of the time
-    that is left (the default mechanism: all of it), and all stop after about `seconds`, but not
+    that is left (the default product: all of it), and all stop after about `seconds`, but not
     before the very first had as much time. Those that were not done are named with that reason.
     """
     deadline = time.monotonic() + seconds
@@ -156,10 +162,14 @@ def run_trials(
         measures += ("model",)
     on_start("what a fresh sample of the process would score")
     references = _references(evaluator, measures)
-    chosen = with_default(names or (one for one in mechanism_names() if one not in DELEGATES))
+    chosen = dict.fromkeys(names or (one for one in mechanism_names() if one not in DELEGATES))
     given = {"delta": delta, **(parameters or {})}
-    ordered = sorted(set(epsilons), key=lambda e: abs(math.log(max(e, 1e-9))))
-    cells = [_cell(name, {**given, "epsilon": e}) for e in ordered for name in chosen]
+    cells = []
+    for epsilon in sorted(set(epsilons), key=lambda e: abs(math.log(max(e, 1e-9)))):
+        budget = {**given, "epsilon": epsilon}
+        usual = default_product(budget, times=times).of(log)
+        cells.append(_cell(usual.name, usual, default=True))
+        cells += [_built(name, budget, times) for name in chosen if name != usual.name]
     for turn in range(repetitions):
         waiting = [cell for cell in cells if cell.built and len(cell.runs) == turn]
         for index, cell in enumerate(waiting):
@@ -170,7 +180,7 @@ def run_trials(
                 cell.trial = cell.trial if turn else replace(cell.trial, problem=LATE, late=True)
                 continue
             on_start(f"{cell.trial.name} at ε = {cell.trial.epsilon:g}")
-            share = 1 if cell.trial.name == DEFAULT_MECHANISM else 2 / (len(waiting) - index)
+            share = 1 if cell.trial.default else 2 / (len(waiting) - index)
             _run(cell, evaluator, measures, share * max(left, 0.1))
     trials = [_done(cell) for cell in cells]
     trials.sort(key=lambda one: (one.epsilon, one.score is None, -(one.score or 0.0), one.name))
@@ -188,18 +198,22 @@ def _references(evaluator: Evaluator, measures: tuple[Group, ...]) -> dict[str, 
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _cell(name: str, given: dict[str, Any]) -> _Cell:
+def _built(name: str, budget: dict[str, Any], times: bool | None) -> _Cell:
     """The mechanism built for one budget, or the reason why it cannot be."""
-    epsilon = given["epsilon"]
     try:
-        built = mechanism_taking(name, given)
-        promise = built.guarantee()
+        return _cell(name, trial_of(name, budget, times))
     except Exception as error:
-        return _Cell(None, Trial(name, epsilon, problem=_words(error)))
+        return _Cell(None, Trial(name, budget["epsilon"], problem=_words(error)))
+
+
+def _cell(name: str, built: Mechanism, *, default: bool = False) -> _Cell:
+    """A mechanism and what it promises, before its first run."""
+    promise = built.guarantee()
     budget = "nothing finite" if promise.holds is None else str(promise.holds)
+    budget += f" {promise.per}"
     if promise.neighbours != "add-remove":
         budget += f" ({promise.neighbours})"
-    return _Cell(built, Trial(name, epsilon, promise.status, budget))
+    return _Cell(built, Trial(name, built.epsilon, promise.status, budget, default=default))
 
 
 def _run(cell: _Cell, evaluator: Evaluator, measures: tuple[Group, ...], seconds: float) -> None:

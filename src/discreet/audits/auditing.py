@@ -21,7 +21,7 @@ from discreet.log.neighbours import Pair
 from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.generative.base import Generative
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 Watch = Callable[[int, int, str], None]
 """Is told how many pieces of work are done, of how many, and which was the last."""

@@ -18,7 +18,7 @@ from discreet.audits.bounds import epsilon_from_one_run, one_run_p_value
 from discreet.audits.result import CONFIDENCE, FALSE_ALARM
 from discreet.log.neighbours import Case, Trace, make_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 

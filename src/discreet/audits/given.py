@@ -18,7 +18,7 @@ import numpy.typing as npt
 from discreet.arrays import Integers
 from discreet.audits.mutants import with_leaves
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.noise import Rational
 from discreet.privacy.randomness import Randomness

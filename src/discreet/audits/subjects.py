@@ -28,8 +28,8 @@ from discreet.mechanisms.audit_cases import (
     AuditCase,
 )
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism_class, mechanism_names
+from discreet.parameters import ParameterError
 
 EPSILON, DELTA = 1.0, 0.01
 """What is audited unless told: a δ that thousands of runs can see."""

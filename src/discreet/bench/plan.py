@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.bench.controls import CONTROLS
-from discreet.log.mapping import reading_options
-from discreet.mechanisms.parameters import ParameterError
+from discreet.log.shaping import Reading
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.parameters import ParameterError
 from discreet.utility.evaluation import GROUPS, Group
 
 PACKAGED = files("discreet.bench") / "plans"
@@ -59,7 +59,7 @@ class Log:
     @classmethod
     def of(cls, file: str, **options: Any) -> Log:
         """A log read with these options."""
-        known = reading_options()
+        known = Reading.parameters("file")
         for name in options:
             if name not in known:
                 raise ParameterError(

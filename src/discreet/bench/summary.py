@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from discreet.bench.controls import CONTROLS
 from discreet.bench.plan import BenchPlan, Claim
 from discreet.bench.store import Row
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 
 @dataclass(frozen=True)

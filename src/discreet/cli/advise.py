@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from rich.text import Text
 from typer import Option
 
-from discreet.cli.console import err, out, print_json, show_table, watched
+from discreet.cli.console import err, out, print_json, show_table, steward_note, watched
 from discreet.cli.options import (
     Delta,
     Epsilons,
@@ -37,7 +37,16 @@ def advise(
     delta: Delta = 1e-6,
     mechanism: Annotated[
         list[str] | None,
-        mechanism_option("Try this one beside headtail; may be repeated. Default: all that can."),
+        mechanism_option(
+            "Try this one beside the default; may be repeated. Default: all that can."
+        ),
+    ] = None,
+    times: Annotated[
+        bool | None,
+        Option(
+            "--times/--no-times",
+            help="As for a release, for which this answers. Default: times where the log has them.",
+        ),
     ] = None,
     seconds: Annotated[float, Option(help="About how long it may take.", min=1)] = 60.0,
     repetitions: Annotated[int, Option(help="Runs of each setting, if time allows.", min=1)] = 10,
@@ -66,6 +75,7 @@ def advise(
 
     Says how many cases people have and how rare variants are; then releases the log at several
     budgets with several mechanisms, again and again while time lasts, and measures what is left.
+    It answers for what `discreet release` gives with the same options; that line is marked.
     All of this reads the raw log: if you choose by it, no certificate covers the choice.
 
     With --private a stand-in is released, paid for like any release, and only that is read. A
@@ -102,6 +112,7 @@ def advise(
             delta=delta,
             parameters=parameters,
             names=mechanism or (),
+            times=times,
             seconds=seconds,
             repetitions=repetitions,
             stand_in=private is not None,
@@ -162,6 +173,8 @@ def _show(advice: Advice, covered: str) -> None:
 
     warning = covered or translate("For you: %(warning)s.", warning=translate(WARNING))
     err.print(Text(warning, "bold yellow"))
+    for caution in advice.cautions:
+        steward_note(caution)
     if advice.people is not None:
         people = advice.people
         title = translate(

@@ -20,7 +20,7 @@ from discreet.cli.options import (
     mechanism_names_for_shells,
     read,
 )
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 if TYPE_CHECKING:
     from discreet.audits.auditing import Watch
@@ -116,6 +116,7 @@ def audit(
     from discreet.audits import auditing
     from discreet.audits.sampling import Effort
     from discreet.audits.subjects import find_pair, pairs_of
+    from discreet.releases import check_target
 
     if list_pairs:
         _list(mechanism, as_json)
@@ -127,6 +128,8 @@ def audit(
         raise ParameterError("name one mechanism to audit, or give --all")
     if markdown is not None and not everything:
         raise ParameterError("--markdown writes the page of all mechanisms: give --all with it")
+    if markdown is not None:
+        check_target(markdown, (".md",))
     kept = _kept(results, again, everything)
     effort = Effort(releases, 3600.0, releases) if releases else None
     processes = workers or auditing.processors()

@@ -25,7 +25,7 @@ def booking_of(
     """How the options of `BOOKING` pay for what is to be written to `output`."""
     from discreet.ledger.booking import booking_for
     from discreet.log.errors import LogError
-    from discreet.log.listing import inputs_of
+    from discreet.log.listing import origin_of
     from discreet.log.variant_tables import is_variant_table
     from discreet.releases import check_room, check_target, check_unused
 
@@ -35,7 +35,7 @@ def booking_of(
             f"{chosen.name} releases a {chosen.returns}, of which {output.name} would keep the "
             "variants only; use a name that does not end in .variants.parquet"
         )
-    check_unused(output, *inputs_of(log, output), force=bool(values.get("force")))
+    check_unused(output, *origin_of(log), force=bool(values.get("force")))
     check_room(output)
     if not values.get("allow_weak"):
         chosen.target.refuse_if_too_weak()

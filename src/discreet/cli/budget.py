@@ -156,6 +156,7 @@ def verify(
 
 def export(
     output: Annotated[Path, Option("--output", "-o", help="A .csv or .json file.")],
+    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write the ledger to a file for the data-protection officer.
@@ -172,10 +173,12 @@ def export(
     from discreet.ledger.exporting import as_csv, as_document
     from discreet.ledger.ledger import Ledger
     from discreet.log.files import atomic_write
+    from discreet.releases import check_unused
 
     suffix = output.suffix.lower()
     if suffix not in (".csv", ".json"):
         raise LedgerError(f"{output.name}: the ledger is exported as .csv or .json")
+    check_unused(output, force=force)
     with Ledger() as ledger:
         exported = ledger.export()
     content = as_csv(exported) if suffix == ".csv" else as_document(exported)

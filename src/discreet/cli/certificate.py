@@ -39,8 +39,8 @@ def certificate(
       discreet certificate shared.xes --html -o certificate.html
       discreet certificate shared.xes.certificate.json --html
     """
-    from discreet.mechanisms.parameters import ParameterError
     from discreet.officer.checking import SUFFIX, checked, entry_of
+    from discreet.parameters import ParameterError
 
     if output is not None and not html:
         raise ParameterError("--output goes with --html, which writes a page")

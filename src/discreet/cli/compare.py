@@ -29,7 +29,7 @@ from discreet.cli.options import (
     read,
 )
 from discreet.cli.release import release
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 if TYPE_CHECKING:
     from discreet.advice.trials import Trial, Trials
@@ -43,7 +43,8 @@ def compare(
     epsilon: Epsilons = None,
     delta: Delta = 1e-6,
     mechanism: Annotated[
-        list[str] | None, mechanism_option("Only this and headtail; may be repeated. Default: all.")
+        list[str] | None,
+        mechanism_option("Only this and the default; may be repeated. Default: all."),
     ] = None,
     private: Annotated[
         bool, Option("--private", help="Choose by a private selection and release the winner.")
@@ -57,12 +58,12 @@ def compare(
 ) -> None:
     """Which mechanism serves this log best at this budget? For its holder only.
 
-    Releases the log once with every mechanism and shows what is left of it, beside headtail, the
-    default. Mechanisms that need further public inputs say which. Parameters of any mechanism may
-    be given; shown below are the default's, or with -m those of the mechanisms named. Choosing by
-    this table costs privacy that no certificate covers. With --private the candidates share the
-    budget, the exponential mechanism chooses one, and the total is proved and booked like any
-    release. To choose a budget, see `discreet advise`.
+    Releases the log once with every mechanism and shows what is left of it, beside the default.
+    Mechanisms that need further public inputs say which. Parameters of any mechanism may be given;
+    shown below are those of headtail, or with -m those of the mechanisms named. Choosing by this
+    table costs privacy that no certificate covers. With --private the candidates share the budget,
+    the exponential mechanism chooses one, and the total is proved and booked like any release. To
+    choose a budget, see `discreet advise`.
 
     [bold]Examples[/bold]
 
@@ -90,6 +91,7 @@ def compare(
     if output is not None:
         raise ParameterError("--output goes with --private; otherwise use discreet release")
     from discreet.advice.trials import COST, run_trials
+    from discreet.log.cautions import cautions
     from discreet.mechanisms.registry import mechanism_class
 
     for name in names:
@@ -118,6 +120,9 @@ def compare(
         )
         return
     steward_note("these read the raw log.")
+    bounded = parameters.get("cases_per_individual") is not None
+    for caution in cautions(events, people_protected=bounded):
+        steward_note(str(caution))
     for budget in sorted(set(budgets)):
         _show([trial for trial in found.ran if trial.epsilon == budget], found)
     for problem, names in found.left_out.items():
@@ -129,20 +134,22 @@ def compare(
 
 def _show(ran: list[Trial], found: Trials) -> None:
     """The table and the bars of one budget."""
+    from discreet.advice.page import label
+
     present = {name for one in ran for name in one.figures}
     columns = {k: v for k, v in FIGURE_HEADS.items() if k in present}
     lines = []
     for one in ran:
         figures = [f"{one.figures[k]:.3f}" if k in one.figures else "–" for k in columns]
-        lines.append([one.name, *figures, f"{one.seconds:.1f}", f"{one.status}: {one.budget}"])
+        lines.append([label(one), *figures, f"{one.seconds:.1f}", f"{one.status}: {one.budget}"])
     show_table(["mechanism", *columns.values(), "seconds", "guarantee"], lines)
     ceiling = found.references.get("similarity")
     out.print("\nsimilarity to the log" + (f" (ceiling {ceiling:.3f})" if ceiling else ""))
-    widest = max((len(one.name) for one in ran), default=0)
+    widest = max((len(label(one)) for one in ran), default=0)
     for one in ran:
         if one.score is not None:
             filled = round(BAR_WIDTH * max(one.score, 0.0))
             bar = Text("█" * filled, "green" if one.status == "proved" else "yellow")
             bar.append("░" * (BAR_WIDTH - filled), "dim")
-            out.print(Text.assemble(f"  {one.name:<{widest}} ", bar, f" {one.score:.3f}"))
+            out.print(Text.assemble(f"  {label(one):<{widest}} ", bar, f" {one.score:.3f}"))
     out.print()

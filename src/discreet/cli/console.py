@@ -67,8 +67,8 @@ def show_promise(certificate: Certificate, *, failed: bool = False) -> None:
     promise = certificate.guarantee
     lines = [*(f"! {warning}" for warning in certificate.warnings), promise.explain()]
     style = "red" if failed else STYLES.get(promise.strength, "red")
-    bound = promise.holds or "no guarantee"
-    panel("\n".join(lines), f"{certificate.mechanism}: {bound}, {promise.level()}", style)
+    title = f"{certificate.mechanism}: {promise.bound(named=False)}, {promise.level()}"
+    panel("\n".join(lines), title, style)
 
 
 def show_steps(promise: Guarantee) -> None:

@@ -47,7 +47,7 @@ def evaluate(
       discreet evaluate log.xes shared.xes -o before-and-after.html
       discreet evaluate log.csv shared.csv --case patient --activity step --timestamp at --json
     """
-    from discreet.mechanisms.parameters import ParameterError
+    from discreet.parameters import ParameterError
     from discreet.utility.evaluation import GROUPS, Evaluator
     from discreet.utility.subject import subject_of
 

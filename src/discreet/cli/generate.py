@@ -47,7 +47,7 @@ def generate(
     with stage(f"drawing from {model.name}"):
         drawn = trained.generate(cases, seed=seed)
     with stage(f"writing {output.name}"):
-        certificate = drawn.write(output)
+        certificate = drawn.write(output, overwrite=force)
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
     else:

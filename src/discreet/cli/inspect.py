@@ -39,10 +39,11 @@ def inspect(
       discreet inspect log.csv --case patient --save-mapping hospital.toml
     """
     from discreet.advice.describing import describe
+    from discreet.log.listing import files_read
     from discreet.releases import check_unused
 
     if save_mapping is not None:
-        check_unused(save_mapping, log, force=force)
+        check_unused(save_mapping, *files_read(log), force=force)
     found = read(log, values, further=False)
     facts = describe(found)
     if save_mapping is not None:
@@ -65,6 +66,8 @@ def inspect(
         rows.append(("individuals", f"{facts['individuals']:,}"))
         rows.append(("cases per individual", f"up to {facts['most_cases_per_individual']:,}"))
     show_table((), rows)
+    for caution in facts["cautions"]:
+        steward_note(caution)
     out.print("\nColumns")
     show_table((), [(one["name"], one["role"] or "", one["type"]) for one in facts["columns"]])
     out.print("\nMost frequent variants")

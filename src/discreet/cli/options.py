@@ -16,6 +16,7 @@ from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
+    from discreet.parameters import Parameter
 
 
 def mechanism_names_for_shells(incomplete: str) -> list[str]:
@@ -75,36 +76,7 @@ Delta = Annotated[
     float, Option("--delta", help="Probability of an exception; keep it far below 1/cases.")
 ]
 
-READING = {
-    "mapping": "TOML file with options of this section, as `inspect --save-mapping` writes it",
-    "case": "column of the case id (CSV, Parquet)",
-    "activity": "column of the activity",
-    "timestamp": "column of the timestamp",
-    "lifecycle": "column of the lifecycle transition",
-    "individual": "column that names the person a case belongs to",
-    "classifier": "what counts as an activity: activity, or activity+lifecycle",
-    "case_attributes": "columns that describe a whole case, as in age,sex",
-    "timezone": "zone of times that carry no offset, as in Europe/Amsterdam; default UTC",
-    "timestamp_format": "day-first, month-first, a format such as '%d/%m/%Y %H:%M', or seconds, "
-    "milliseconds or microseconds since 1970",
-    "types": "types of further columns, otherwise text, as in amount:number, case:age:integer "
-    "(text, integer, number, boolean, date)",
-    "decimal": "the decimal mark of numbers: . or ,",
-    "delimiter": "what separates the fields of a CSV file; by default what separates its header",
-    "encoding": "encoding of a CSV file, as in windows-1252; by default UTF-8, or UTF-16 if marked",
-    "sheet": "sheet of an Excel file that has several",
-    "order": "time, or file to keep the order of the file and leave times out",
-    "duplicates": "XES traces of one name: error, or merge to read them as one case",
-    "drop_incomplete": "leave out cases that lack a required value",
-    "tie_break": "columns that order the events of a case at the same time, before their position "
-    "in the file does",
-    "query": "table or query of a database: a .duckdb file, or an address such as "
-    "postgresql://host/name",
-    "engine": "where events are sorted and counted: memory, duckdb or spark; auto takes memory "
-    "while the files fit into it",
-    "memory": "how much memory may be used, as in 4GB; default: half of the machine's",
-}
-READING_TYPES = {"drop_incomplete": bool, "mapping": Path}
+MAPPING = "TOML file with options of this section, as `inspect --save-mapping` writes it"
 
 BOOKING: dict[str, tuple[Any, Any]] = {
     "source": (Source, None),
@@ -143,6 +115,8 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
 
     Mechanisms are loaded only for the command that is called, and only those it names.
     """
+    from discreet.log.shaping import Reading
+
     wanted: TakesOptions | None = getattr(function, _WANTED, None)
     if wanted is None:
         return function
@@ -153,16 +127,20 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual, annotation=kind)
             for name, (kind, usual) in BOOKING.items()
         ]
-    reading = [
-        _keyword(name, READING_TYPES.get(name, str), help=text, panel="How the log is read")
-        for name, text in READING.items()
+    panel = "How the log is read"
+    reading = [_keyword("mapping", Path, help=MAPPING, panel=panel)]
+    reading += [
+        _keyword(option.name, _kind(option), help=option.help, panel=panel)
+        for option in Reading.parameters("command").values()
     ]
     if wanted.parameters and function.__name__ in arguments:
-        names = _named(arguments, positional="mechanism" in _positional(signature))
+        named = _named(arguments, positional="mechanism" in _positional(signature))
+        names = named
         if "times" in signature.parameters and _completed(arguments, names):
             names = [*(names or [wanted.default]), WHOLE]  # completes the variants of the first
         own = {parameter.name for parameter in fresh}
-        fresh += [one for one in _parameter_keywords(wanted, names) if one.name not in own]
+        keywords = _parameter_keywords(wanted, names or [wanted.default], everything=not named)
+        fresh += [one for one in keywords if one.name not in own]
         offered = {p.name for p in (*fresh, *reading)}
         _check_owners(arguments, offered, names or [wanted.default])
 
@@ -211,14 +189,15 @@ def _named(arguments: Sequence[str], *, positional: bool) -> list[str]:
     return [name for name in found if name]
 
 
-def _parameter_keywords(wanted: TakesOptions, names: list[str]) -> list[inspect.Parameter]:
-    """One keyword for each parameter of the mechanisms that are named, or else of the default."""
+def _parameter_keywords(
+    wanted: TakesOptions, shown: list[str], *, everything: bool
+) -> list[inspect.Parameter]:
+    """One keyword for each parameter of the mechanisms that are shown, and of those taken too."""
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
 
-    shown = names or [wanted.default]
     taken = shown
     if wanted.every:
-        taken = [wanted.default] if names else mechanism_names()
+        taken = mechanism_names() if everything else [wanted.default, WHOLE]
     keywords: dict[str, inspect.Parameter] = {}
     for owner in (*shown, *(name for name in taken if name not in shown)):
         for parameter in mechanism_class(owner).parameters().values():
@@ -231,7 +210,7 @@ def _parameter_keywords(wanted: TakesOptions, names: list[str]) -> list[inspect.
                 text += f" — {', '.join(having)}" if having != shown else ""
             keywords[parameter.name] = _keyword(
                 parameter.name,
-                str if parameter.type is tuple else parameter.type,
+                _kind(parameter),
                 help=text,
                 panel=f"Parameters of {', '.join(shown)}",
                 hidden=owner not in shown,
@@ -241,8 +220,8 @@ def _parameter_keywords(wanted: TakesOptions, names: list[str]) -> list[inspect.
 
 def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]) -> None:
     """Say whose option it is, if one is given that only other mechanisms have."""
-    from discreet.mechanisms.parameters import ParameterError
     from discreet.mechanisms.registry import mechanism_class, mechanism_names
+    from discreet.parameters import ParameterError
 
     for argument in arguments:
         name = argument.partition("=")[0].removeprefix("--").replace("-", "_")
@@ -259,16 +238,20 @@ def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]
 
 def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
     """Of a command's extra values those that are a mechanism's parameters and were given."""
-    others = READING.keys() | BOOKING.keys()
+    from discreet.log.shaping import Reading
+
+    others = {"mapping", *Reading.parameters(), *BOOKING}
     return {k: v for k, v in values.items() if k not in others and v is not None}
 
 
 def reading_options(values: dict[str, Any]) -> dict[str, Any]:
     """How the log is to be read: what the mapping file says, unless an option says otherwise."""
     from discreet.log.mapping import load_mapping
+    from discreet.log.shaping import Reading
 
-    given = {k: values[k] for k in READING if values.get(k) is not None}
-    mapping = given.pop("mapping", None)
+    offered = Reading.parameters("command")
+    given = {k: v for k, v in values.items() if k in offered and v is not None}
+    mapping = values.get("mapping")
     return given if mapping is None else {**load_mapping(mapping), **given}
 
 
@@ -308,15 +291,21 @@ def _address(path: Path) -> str | Path:
 
 def check_page(path: Path, *inputs: Path, force: bool) -> None:
     """Refuse a page that could not be written, or would replace something."""
+    from discreet.log.listing import files_read
     from discreet.releases import check_target, check_unused
 
     check_target(path, (".html", ".htm"))
-    check_unused(path, *inputs, force=force)
+    check_unused(path, *(file for one in inputs for file in files_read(one)), force=force)
 
 
 def more_time(seconds: float) -> str:
     """What to do where time was short."""
     return f"Time was short: --seconds {4 * seconds:.0f} would show more."
+
+
+def _kind(parameter: Parameter) -> type:
+    """The type of a parameter on the command line, where several texts are one."""
+    return str if parameter.type in (tuple, dict) else parameter.type
 
 
 def _keyword(

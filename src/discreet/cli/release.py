@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -108,18 +110,18 @@ def release(
       discreet release --mechanism dpim --help
     """
     from discreet.log.variant_tables import is_variant_table
-    from discreet.mechanisms.registry import mechanism as build
+    from discreet.product import product
     from discreet.releases import check_room
-    from discreet.wholelogs.asking import completed
 
-    plain, options = mechanism or DEFAULT_MECHANISM, given_parameters(values)
-    unasked = mechanism is None and times is None and _in_memory(log, values)
-    unasked = unasked and not is_variant_table(output)
+    if times is None and is_variant_table(output):
+        times = False
     reading = reading_options(values)
-    name, given, types = completed(plain, options, reading, times=unasked or bool(times))
-    if types:
-        values["types"] = ", ".join(f"{column}:{kind}" for column, kind in types.items())
-    chosen = build(name, **given)
+    asked = product(mechanism, given_parameters(values), times=times, reading=reading)
+    if asked.types:
+        values["types"] = ", ".join(f"{column}:{kind}" for column, kind in asked.types.items())
+    chosen = asked.mechanism
+    if not look:
+        chosen.check_people(reading.get("individual"))
     tell = _nothing if quiet else steward_note
     booking = booking_of(chosen, log, output, values, suffixes=chosen.suffixes, tell=tell)
     booking.check(chosen, seeded=insecure_seed is not None)
@@ -127,18 +129,13 @@ def release(
         _rehearse(chosen, booking, output, as_json)
         return
     events = read(log, values, further=chosen.reads in ("cases", "events"))
-    if unasked and not events.has_times and not options.get("attributes"):
-        chosen = build(plain, **options)
-    if look or not quiet:
-        _warn(chosen, events)
+    chosen = asked.of(events)
     if look:
-        err.print("Nothing was spent or written.")
+        _look(chosen, events)
         return
     check_room(output, events.events)
-    with stage("checking whether the log is known"):
-        booking.recognise(events)
-    released, certificate = _drawn(chosen, booking, events, output, insecure_seed)
-    booking.confirm(certificate)
+    draw = partial(booking.release, chosen, events, insecure_seed)
+    released, certificate = _drawn(chosen, booking, draw, output, force=values["force"])
     if quiet:
         return
     if as_json:
@@ -147,36 +144,35 @@ def release(
     show_written(certificate, output, released.describe())
 
 
-def _in_memory(log: Path, values: dict[str, Any]) -> bool:
-    """Whether events are surely at hand, by what is asked for: larger sources give variants."""
-    engine = values.get("engine") or "auto"
-    one_file = log.is_file() or str(log) == "-"
-    return engine in ("auto", "memory") and not values.get("query") and one_file
-
-
 def _nothing(note: str) -> None:
     """Print nothing."""
 
 
-def _warn(chosen: Mechanism, events: EventLog) -> None:
-    """Tell the holder of the log, before anything is paid for, what the raw log says."""
+def _look(chosen: Mechanism, events: EventLog) -> None:
+    """Tell the holder of the log what the raw log says of a release, without one."""
     chosen.check(events)
     warnings = chosen.advice(events)
     for warning in warnings:
         steward_note(warning)
     if warnings:
         err.print("This was read from the raw log: no guarantee covers it.", markup=False)
+    err.print("Nothing was spent or written.")
 
 
 def _drawn(
-    chosen: Mechanism, booking: Booking, events: EventLog, output: Path, seed: int | None
+    chosen: Mechanism,
+    booking: Booking,
+    draw: Callable[[], Release],
+    output: Path,
+    *,
+    force: bool,
 ) -> tuple[Release, Certificate]:
     """Pay, draw and write; if that stops or fails, say what stands."""
     try:
         with stage(f"releasing with {chosen.name}"):
-            released = booking.release(chosen, events, seed)
+            released = draw()
         with stage(f"writing {output.name}"):
-            return released, _written(released, booking, output)
+            return released, _written(released, output, force=force)
     except KeyboardInterrupt:
         complain(f"stopped; {booking.standing()}")
         raise typer.Exit(130) from None
@@ -185,18 +181,17 @@ def _drawn(
         raise
 
 
-def _written(released: Release, booking: Booking, output: Path) -> Certificate:
+def _written(released: Release, output: Path, *, force: bool) -> Certificate:
     """Write it; what cannot be written there is written elsewhere, since it cannot be redrawn."""
     from discreet.log.variant_tables import is_variant_table
 
     try:
-        return released.write(output)
+        return released.write(output, overwrite=force)
     except Exception as error:
         found = released.rescue(output)
         if found is None:
             raise
-        place, certificate = found
-        booking.confirm(certificate)
+        place = found[0]
         table = " (discreet expand makes a log of it)" if is_variant_table(place) else ""
         complain(f"{error or type(error).__name__}")
         err.print(f"What was drawn is not lost: it was written to {place}{table}", markup=False)
@@ -237,7 +232,7 @@ def _rehearse(chosen: Mechanism, booking: Booking, output: Path, as_json: bool) 
             }
         )
         return
-    out.print(f"{chosen.name} would promise {promise.holds or 'nothing'} ({promise.level()}):")
+    out.print(f"{chosen.name} would promise {promise.bound()} ({promise.level()}):")
     out.print(Text(promise.explain()))
     show_steps(promise)
     for note in chosen._notes():

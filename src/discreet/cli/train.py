@@ -21,6 +21,7 @@ from discreet.cli.options import (
     given_parameters,
     mechanism_option,
     read,
+    reading_options,
 )
 
 if TYPE_CHECKING:
@@ -72,10 +73,13 @@ def train(
     from discreet.mechanisms.registry import mechanism as build
 
     chosen = trainable(build(mechanism, **given_parameters(values)))
+    chosen.check_people(reading_options(values).get("individual"))
     booking = booking_of(chosen, log, output, values, suffixes=(SUFFIX,))
     if not checkpoint_path(output).exists():
         booking.check(chosen, seeded=insecure_seed is not None)
     events = read(log, values)
+    for note in chosen.advice(events):
+        steward_note(note)
     try:
         with _progress(chosen) as show:
             trained = booking.train(chosen, events, output, seed=insecure_seed, show=show)
@@ -83,9 +87,6 @@ def train(
         _explain(stopped)
         raise typer.Exit(128 + stopped.by) from None
     certificate = trained.certificate
-    booking.confirm(certificate)
-    for note in chosen.advice(events):
-        steward_note(note)
     if as_json:
         print_json({"output": str(output), "certificate": certificate.to_dict()})
         return

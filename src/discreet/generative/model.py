@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,11 +16,11 @@ from discreet.log.files import atomic_write, readable
 from discreet.log.variants import Variants
 from discreet.mechanisms.certified import follows_from_parameters
 from discreet.mechanisms.generative.base import Generative, State, require_torch
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
-from discreet.releases import Release, check_target
+from discreet.releases import Release, check_target, check_unused
 
 SUFFIX = ".discreet"
 FORMAT = "discreet model 1"
@@ -45,6 +45,8 @@ class TrainedModel:
     guarantee: Guarantee
     state: State
     ledger: LedgerUse = "none"
+    origin: tuple[Path, ...] = field(default=(), repr=False)
+    """The files of the log or model that it came from, so that no log drawn replaces them."""
 
     @property
     def cases(self) -> int:
@@ -76,6 +78,7 @@ class TrainedModel:
             notes=(*self.mechanism._notes(), "drawn from a trained model, at no further cost"),
             seed=seed,
             ledger=self.ledger,
+            origin=self.origin,
         )
 
     def certificate(self) -> Certificate:
@@ -93,10 +96,14 @@ class TrainedModel:
             content_sha256=_digest(self.state.tensors, self._metadata()),
         )
 
-    def save(self, path: str | Path) -> Certificate:
-        """Write the model with its certificate inside; the file appears complete or not at all."""
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Certificate:
+        """Write the model with its certificate inside; the file appears complete or not at all.
+
+        An existing file is replaced with `overwrite` only.
+        """
         path = Path(path)
         check_target(path, (SUFFIX,))
+        check_unused(path, *self.origin, force=overwrite)
         certificate = self.certificate()
         metadata = self._metadata() | {"certificate": certificate.to_json()}
         with atomic_write(path) as stream:
@@ -125,6 +132,7 @@ class TrainedModel:
             guarantee=certificate.guarantee,
             state=State(tensors, _facts(path, metadata)),
             ledger=certificate.ledger,
+            origin=(path.resolve(),),
         )
         try:
             model.mechanism._check_model(model.state)

@@ -27,8 +27,8 @@ from discreet.generative.model import TrainedModel
 from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism, kept_cases
 from discreet.mechanisms.generative.base import Generative, require_torch
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism as named
+from discreet.parameters import ParameterError
 from discreet.privacy.randomness import Randomness
 
 Show = Callable[[Progress], None]
@@ -108,7 +108,7 @@ class Training:
         promise = self.mechanism.promise(self.log)
         if not rng.secure:
             promise = replace(promise, randomness="seeded")
-        return TrainedModel(self.mechanism, promise, state)
+        return TrainedModel(self.mechanism, promise, state, origin=self.log.origin)
 
     def _rng(self, checkpoint: Checkpoint) -> Randomness:
         """Fresh randomness; a seeded run never draws again what it drew before it was stopped."""
@@ -171,6 +171,6 @@ class Kept:
         digest = model.certificate().content_sha256
         assert digest is not None
         self.payment.finished(self.last.mark, digest)
-        certificate = model.save(output)
+        certificate = model.save(output, overwrite=True)  # whether it may was asked at first
         self.path.unlink(missing_ok=True)
         return certificate

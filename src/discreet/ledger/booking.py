@@ -3,10 +3,10 @@
     booking = booking_for("hospital-a", purpose="yearly report")
     booking.check(mechanism)                       # refuse on public grounds
     log = read_log("log.xes")
-    booking.recognise(log)
-    booking.confirm(booking.release(mechanism, log).write("shared.xes"))
+    booking.release(mechanism, log).write("shared.xes")
 
-or, for a model, `booking.confirm(booking.train(mechanism, log, path).certificate)`.
+or, for a model, `booking.train(mechanism, log, path)`. Before it pays, a release warns the holder
+of the log, also of a log that came under another name; what is written is noted.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import DiscreetWarning
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.location import Location, locate
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 Tell = Callable[[str], None]
 """Says something to the holder of the log: never part of a release."""
 
+Warn = Callable[[str | DiscreetWarning], None]
+"""Says what the holder of the log should know before it is released."""
+
 
 def booking_for(
     source: str | None,
@@ -43,28 +47,40 @@ def booking_for(
     user: str | None = None,
     where: str | Path | Location | None = None,
     tell: Tell | None = None,
+    warn: Warn | None = None,
 ) -> Booking:
     """Decide whether a release is booked: where there is a ledger, it must be or say otherwise.
 
-    `user` is entered as whoever spends; without it, the account on this computer.
+    `user` is entered as whoever spends; without it, the account on this computer. `warn` gets what
+    the holder of the log should think about, `tell` everything else; without it, that too.
     """
-    tell = tell or (lambda _: None)
+    tell = tell or _nothing
+    warn = warn or _saying(tell)
     if bypass:
         if source is not None:
             raise LedgerError("--source books on a ledger and --no-ledger does not: choose one")
-        return Booking("bypassed", tell)
+        return Booking("bypassed", tell, warn)
     location = where if isinstance(where, Location) else locate(where)
     if source is not None:
         from discreet.ledger.ledger import Ledger
 
-        return LedgerBooking(Ledger(location, user=user), source, purpose, tell)
+        return LedgerBooking(Ledger(location, user=user), source, purpose, tell, warn)
     if location.in_use:
         raise LedgerError(
             f"there is a ledger ({location}): name the data source with --source NAME (see "
             "`discreet budget show`), or release without booking by --no-ledger, which the "
             "certificate will say"
         )
-    return Booking("none", tell)
+    return Booking("none", tell, warn)
+
+
+def _nothing(text: object) -> None:
+    """Say nothing."""
+
+
+def _saying(tell: Tell) -> Warn:
+    """Warnings told as what they say."""
+    return lambda said: tell(str(said))
 
 
 @dataclass(frozen=True)
@@ -80,16 +96,26 @@ class Booking:
     """A release or training that is not booked; the certificate says whether by choice."""
 
     use: LedgerUse
-    tell: Tell = field(default=lambda _: None, repr=False)
+    tell: Tell = field(default=_nothing, repr=False)
+    warn: Warn = field(default=_nothing, repr=False)
 
     def check(self, mechanism: Mechanism, *, seeded: bool = False) -> None:
         """Refuse on public parameters, before the data are read."""
 
     def recognise(self, log: EventLog) -> None:
-        """Tell if the log is known under another name."""
+        """Warn if the log is known under another name."""
 
     def release(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
-        """Pay, then draw."""
+        """Warn the holder of the log, spend, then draw."""
+        mechanism.check(log)
+        cautions = {str(one): one for one in mechanism.cautions(log)}
+        for warning in mechanism.advice(log):
+            self.warn(cautions.get(warning, warning))
+        self.recognise(log)
+        return self._drawn(mechanism, log, seed)
+
+    def _drawn(self, mechanism: Mechanism, log: EventLog, seed: int | None) -> Release:
+        """Spend, then draw."""
         return replace(mechanism.release(log, insecure_seed=seed), ledger=self.use)
 
     def train(
@@ -101,7 +127,7 @@ class Booking:
         seed: int | None = None,
         show: Show | None = None,
     ) -> Trained:
-        """Pay, then train and write a model; or finish, unpaid, what was stopped before its end.
+        """Spend, then train and write a model; or finish, unpaid, what was stopped before its end.
 
         Raises StoppedError, with all kept and paid for, when asked to stop.
         """
@@ -117,7 +143,9 @@ class Booking:
                 self.recognise(log)
                 kept.begin(*self._begin(mechanism, log))
             model = replace(kept.train(show=show), ledger=self.use)
-            return Trained(model, kept.save(model, output))
+            trained = Trained(model, kept.save(model, output))
+        self._confirm(trained.certificate)
+        return trained
 
     def outlook(self) -> str:
         """What this would do to a budget."""
@@ -127,8 +155,8 @@ class Booking:
         """What stands after a stop or a failure, and what to do."""
         return "nothing was written"
 
-    def confirm(self, certificate: Certificate) -> None:
-        """Note that what was paid for is written."""
+    def _confirm(self, certificate: Certificate) -> None:
+        """Note that the model that was paid for is written."""
 
     def _begin(self, mechanism: Generative, log: EventLog) -> tuple[Payment, dict[str, Any]]:
         """Pay for a training; and what its checkpoint must say of that."""
@@ -159,8 +187,8 @@ class Booking:
 class LedgerBooking(Booking):
     """A release or training on the budget of a source: spent before it is drawn, then noted."""
 
-    def __init__(self, ledger: Ledger, source: str, purpose: str, tell: Tell) -> None:
-        super().__init__("booked", tell)
+    def __init__(self, ledger: Ledger, source: str, purpose: str, tell: Tell, warn: Warn) -> None:
+        super().__init__("booked", tell, warn)
         self.ledger, self.source, self.purpose = ledger, ledger.name_of(source), purpose
         self.paid: Paid | None = None
 
@@ -170,17 +198,17 @@ class LedgerBooking(Booking):
         self.ledger.check(self.source, replace(promise, randomness="seeded") if seeded else promise)
 
     def recognise(self, log: EventLog) -> None:
-        """Tell if the log is known under another name."""
+        """Warn if the log is known under another name."""
         for warning in self.ledger.recognise(log, self.source):
-            self.tell(warning)
+            self.warn(warning)
 
-    def release(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
+    def _drawn(self, mechanism: Mechanism, log: EventLog, seed: int | None) -> Release:
         """Spend, then draw."""
         self.check(mechanism, seeded=seed is not None)
         booked = self.ledger.release(
             mechanism, log, source=self.source, purpose=self.purpose, paid=self._note
         )
-        return booked.release
+        return replace(booked.release, booking=Entered(self, booked.paid))
 
     def _note(self, paid: Paid) -> None:
         self.paid = paid
@@ -199,16 +227,21 @@ class LedgerBooking(Booking):
             "written. The same command draws again, and is booked again"
         )
 
-    def confirm(self, certificate: Certificate) -> None:
-        """Note that it was written; the spend stands whether this succeeds or not."""
+    def _confirm(self, certificate: Certificate) -> None:
         assert self.paid is not None
+        self.note_written(self.paid, certificate)
+
+    def note_written(self, paid: Paid, certificate: Certificate) -> None:
+        """Note that it was written; the spend stands whether this succeeds or not."""
+        said = f"booked as entry {paid.entry} on {self.source}"
         try:
-            self.ledger.confirm(self.paid, certificate)
+            self.ledger.confirm(paid, certificate)
+            said += f"; {self.ledger.account(self.source).left()}"
         except LedgerError as error:
-            self.tell(f"the release is written and paid for; the ledger could not note it: {error}")
-        account = self.ledger.account(self.source)
-        self.ledger.close()
-        self.tell(f"booked as entry {self.paid.entry} on {self.source}; {account.left()}")
+            self.warn(f"the release is written and paid for; the ledger could not note it: {error}")
+        finally:
+            self.ledger.close()
+        self.tell(said)
 
     def _begin(self, mechanism: Generative, log: EventLog) -> tuple[Payment, dict[str, Any]]:
         run = self.ledger.begin(mechanism, log, source=self.source, purpose=self.purpose)
@@ -224,6 +257,18 @@ class LedgerBooking(Booking):
 
     def _account(self) -> dict[str, Any]:
         return {"use": self.use, "source": self.source}
+
+
+@dataclass(frozen=True)
+class Entered:
+    """What one release was paid with: notes on the ledger each file that is written of it."""
+
+    booking: LedgerBooking
+    paid: Paid
+
+    def confirm(self, certificate: Certificate) -> None:
+        """Note that it was written under this certificate."""
+        self.booking.note_written(self.paid, certificate)
 
 
 def _words(use: str | None, source: str | None = None) -> str:

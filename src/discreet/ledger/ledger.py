@@ -42,6 +42,18 @@ class Booked:
     paid: Paid
 
 
+@dataclass(frozen=True)
+class Noting:
+    """What a release carries to note on the ledger that it was written."""
+
+    ledger: Ledger
+    paid: Paid
+
+    def confirm(self, certificate: Certificate) -> None:
+        """Note that it was written under this certificate."""
+        self.ledger.confirm(self.paid, certificate)
+
+
 class Ledger:
     """Append-only spending per data source, in a database that many may use at once.
 
@@ -167,10 +179,12 @@ class Ledger:
         """Book a release of a log that was read without error, then draw it.
 
         `paid` receives the payment in between, so that the caller knows of it if drawing fails.
+        `write` of the release confirms it.
         """
         payment = self._pay(mechanism, log, source, purpose)
         paid(payment)
-        return Booked(replace(mechanism.release(log), ledger="booked"), payment)
+        noting = Noting(self, payment)
+        return Booked(replace(mechanism.release(log), ledger="booked", booking=noting), payment)
 
     def begin(
         self, mechanism: Mechanism, log: EventLog, *, source: str, purpose: str = ""
@@ -293,18 +307,24 @@ class Ledger:
             return append(connection, head, "", "clock", content)
 
     def history(self, source: str | None = None) -> list[dict[str, Any]]:
-        """What was entered, oldest first, each release with the hash of its certificate."""
+        """What was entered, oldest first, each release with the hashes of its certificates.
+
+        A release that was written several times has several; `certificate` is the last.
+        """
         with self.storage.reading() as connection:
             if source is not None:
                 source = known_account(connection, source)[0]
             entries = storage.walk(connection, source)
             rows = [entry.content() | {"hash": entry.hash} for entry in entries]
-        written = {row["release"]: row["certificate"] for row in rows if row["kind"] == "written"}
-        return [
-            row | ({"certificate": written.get(row["number"])} if row["kind"] == "release" else {})
-            for row in rows
-            if row["kind"] not in ("finished", "written")
-        ]
+        releases = {row["number"]: row for row in rows if row["kind"] == "release"}
+        for row in releases.values():
+            row |= {"certificate": None, "certificates": []}
+        for row in rows:
+            if row["kind"] == "written":
+                paid = releases[row["release"]]
+                paid["certificates"].append(row["certificate"])
+                paid["certificate"] = row["certificate"]
+        return [row for row in rows if row["kind"] not in ("finished", "written")]
 
     def identity(self) -> str | None:
         """The hash of the first entry, which no other ledger has; None while there is none."""

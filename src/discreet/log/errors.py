@@ -9,6 +9,10 @@ class LogError(DiscreetError, ValueError):
     """A log that cannot be read, written or used: says what, where, and how to fix it."""
 
 
+class ExistsError(LogError, FileExistsError):
+    """A file that would be replaced and must not be."""
+
+
 def option(name: str, value: str | None = None) -> str:
     """An option of `read_log` as Python spells it and as the command line does."""
     flag = f"--{name.replace('_', '-')}"

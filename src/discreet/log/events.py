@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -58,8 +59,12 @@ class EventLog:
     left_out: LeftOut = LeftOut()
     clocks: Clocks = Clocks()
     classifier: Classifier = "activity"
+    transitions: tuple[str, ...] = ()
+    """Those of the lifecycle whose events were kept, unless all were."""
     whole_schema: pl.DataFrame | None = None
     """The columns of the file under their names here, if some were left out; without rows."""
+    origin: tuple[Path, ...] = ()
+    """The files or the folder that it was read from, which no release of it may replace."""
 
     @classmethod
     def from_table(
@@ -192,6 +197,12 @@ class EventLog:
     def schema(self) -> pl.DataFrame:
         """The columns under their names here, without rows."""
         return self.table.clear() if self.whole_schema is None else self.whole_schema
+
+    def at_hand(self, *columns: str) -> pl.DataFrame | None:
+        """These columns of the events, case by case, if they are in this process."""
+        if not set(columns) <= set(self.table.columns):
+            return None
+        return self.table.select(columns)[self.order]
 
     def require(self, reads: Reads, columns: Sequence[str] = ()) -> None:
         """Raise LogError if what a mechanism reads cannot be had; of a log in memory all can."""

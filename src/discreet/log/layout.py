@@ -29,6 +29,16 @@ def laid_out(log: EventLog, names: Mapping[str, str], classifier: Classifier) ->
     return replace(log, table=table, names=kept, classifier=classifier)
 
 
+def released_names(log: EventLog) -> dict[str, str]:
+    """What a release calls its columns, where not by their standard name; all of it is public.
+
+    A lifecycle comes out only if it is part of the label.
+    """
+    left_out = () if log.classifier == "activity+lifecycle" else (LIFECYCLE,)
+    named = log.names.items()
+    return {role: name for role, name in named if name != role and role not in left_out}
+
+
 def file_names(log: EventLog) -> dict[str, str]:
     """What each column is called in a file without names of its own: as where it came from."""
     found = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,13 +39,25 @@ def files_of(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def inputs_of(path: Path, output: Path) -> tuple[Path, ...]:
-    """The files that are read; refuse an output that would be read with them the next time."""
-    if path.is_dir() and output.resolve().is_relative_to(path.resolve()):
-        raise LogError(f"{output} is in the folder that is read ({path}); name another place")
-    if path.is_dir() or (not path.exists() and glob.has_magic(str(path))):
-        return files_of(path)
-    return (path,)
+def origin_of(data: object) -> tuple[Path, ...]:
+    """The files or the folder that data are read from; nothing for frames and databases."""
+    if not isinstance(data, str | os.PathLike) or str(data) == "-":
+        return ()
+    path = Path(data)
+    try:
+        found = (path,) if path.exists() else files_of(path)
+        return tuple(one.resolve() for one in found if one.exists())
+    except (OSError, LogError):  # the address of a database
+        return ()
+
+
+def files_read(data: object) -> tuple[Path, ...]:
+    """The single files that data are read from, also those of a folder."""
+    return tuple(file for one in origin_of(data) for file in _inside(one))
+
+
+def _inside(path: Path) -> tuple[Path, ...]:
+    return files_of(path) if path.is_dir() else (path,)
 
 
 def same_schema(files: Sequence[Path]) -> pl.DataFrame:

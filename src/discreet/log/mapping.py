@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import tomllib
@@ -14,35 +13,29 @@ from discreet.log.columns import WORDS
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.files import atomic_write, readable
-from discreet.log.reading import read_log
+from discreet.log.shaping import Reading
 from discreet.log.types import declared
 
 
-def reading_options() -> frozenset[str]:
-    """The options of `read_log` that say how a log is written."""
-    machine = {"data", "engine", "memory", "xes_reader", "further", "allow_empty"}
-    return frozenset(inspect.signature(read_log).parameters) - machine
-
-
 def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The options of `read_log` that a TOML file holds."""
+    """The options of reading that a TOML file holds, checked."""
     path = Path(path)
     try:
         with readable(path):
             found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LogError(f"{path.name} is not TOML: {error}") from None
-    known = reading_options()
-    for key, value in found.items():
+    known = Reading.parameters("file")
+    for key in found:
         if key not in known:
             raise LogError(
                 f"{path.name}: {key!r} is not an option of reading; known are "
                 f"{', '.join(sorted(known))}"
             )
-        wanted = {"types": dict, "drop_incomplete": bool}.get(key, str)
-        listed = key in ("case_attributes", "tie_break") and isinstance(value, list)
-        if not (listed or isinstance(value, wanted)):
-            raise LogError(f"{path.name}: {key} must be a {wanted.__name__}, not {value!r}")
+    try:
+        Reading(**found)
+    except LogError as error:
+        raise LogError(f"{path.name}: {error}") from None
     return found
 
 
@@ -57,7 +50,8 @@ def save_mapping(
     if path.exists():
         raise LogError(f"{path} exists already; choose another name, or remove it first")
     kept = {WORDS[role]: name for role, name in log.names.items() if name != role and role in WORDS}
-    said = {key: value for key, value in (options or {}).items() if key in reading_options()}
+    offered = Reading.parameters("file")
+    said = {key: value for key, value in (options or {}).items() if key in offered}
     kept |= {key: value for key, value in said.items() if value is not None}
     given: Mapping[str, str] | str = kept.pop("types", {})
     types = declared(given) if isinstance(given, str) else given

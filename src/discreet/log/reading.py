@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Concatenate, ParamSpec
 
 import polars as pl
 
 from discreet.log.delimited import read_delimited
-from discreet.log.engines.choosing import ENGINES, EngineName, choose_engine
+from discreet.log.engines.choosing import choose_engine
 from discreet.log.engines.limits import memory_limit
 from discreet.log.engines.memory import check_ties
 from discreet.log.engines.opening import collected, counted_by_duckdb, source_of, without_order
 from discreet.log.errors import LogError
-from discreet.log.events import ACTIVITY, CASE, TIME, Classifier, EventLog
+from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.excel import read_excel
 from discreet.log.expand import one_by_one
 from discreet.log.files import XES_SUFFIXES, standard_input
-from discreet.log.listing import PARQUET, files_of, same_schema
+from discreet.log.listing import PARQUET, files_of, origin_of, same_schema
 from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
-from discreet.log.shaping import Order, Shape, Shaped
+from discreet.log.shaping import Reading, Shaped
 from discreet.log.tables import read_parquet
-from discreet.log.times import check_timezone
-from discreet.log.types import TYPES, Type, declared
 from discreet.log.variant_tables import is_variant_table, read_variants
-from discreet.log.xes import XesReader, read_xes
+from discreet.log.xes import read_xes
 
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 SUFFIXES = (*XES_SUFFIXES, *DELIMITED, ".parquet", ".xlsx")
@@ -39,37 +37,107 @@ NO_EVENTS = pl.DataFrame(
     schema={CASE: pl.String, ACTIVITY: pl.String, TIME: pl.Datetime("us", "UTC")}
 )
 
-Duplicates = Literal["error", "merge"]
+
+def read_as(data: Any, reading: Reading) -> EventLog:
+    """Read an event log in the given way, and note which files it came from; see `read_log`."""
+    origin = origin_of(data)
+    log = _read_as(data, reading)
+    log.__dict__["origin"] = origin
+    return log
 
 
-def read_log(
-    data: str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | Any,
-    *,
-    case: str | None = None,
-    activity: str | None = None,
-    timestamp: str | None = None,
-    lifecycle: str | None = None,
-    individual: str | None = None,
-    classifier: Classifier = "activity",
-    timezone: str | None = None,
-    timestamp_format: str | None = None,
-    types: Mapping[str, Type] | str | None = None,
-    decimal: str = ".",
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-    order: Order = "time",
-    duplicates: Duplicates = "error",
-    drop_incomplete: bool = False,
-    case_attributes: Sequence[str] | str = (),
-    tie_break: Sequence[str] | str = (),
-    query: str | None = None,
-    engine: EngineName = "auto",
-    memory: str | int | None = None,
-    xes_reader: XesReader = "auto",
-    further: bool = True,
-    allow_empty: bool = False,
-) -> EventLog:
+def _read_as(data: Any, reading: Reading) -> EventLog:
+    memory, further = reading.memory, reading.further
+    memory_limit(memory)
+    stack = contextlib.ExitStack()
+    try:
+        if isinstance(data, str) and data == "-":
+            data = stack.enter_context(standard_input())
+        if isinstance(data, str | os.PathLike) and is_variant_table(Path(data)):
+            variants, attributes = read_variants(Path(data))
+            return replace(one_by_one(variants), attributes=attributes)
+        if reading.engine == "spark" or hasattr(data, "sparkSession"):
+            from discreet.log.engines.spark import counted_by_spark
+
+            if isinstance(data, pl.DataFrame | pl.LazyFrame) or reading.query is not None:
+                raise LogError("the engine spark reads Parquet files and data frames of Spark")
+            with _naming("the data frame" if hasattr(data, "sparkSession") else Path(data).name):
+                return counted_by_spark(data, reading)
+        source = without_order(data, reading.query)
+        files = files_of(Path(data)) if isinstance(data, str | os.PathLike) and not source else ()
+        chosen = choose_engine(files, reading.engine, memory).engine
+        if chosen == "duckdb":
+            if source is None:
+                held = files or read_object(data).table
+                source = source_of(held, _name(data, files), reading.delimiter, reading.encoding)
+            with _naming(source.name):
+                return counted_by_duckdb(source, reading)
+        whole: Shaped | None = None
+        if source is not None:
+            found = collected(source)
+        elif files and all(path.name.lower().endswith(PARQUET) for path in files):
+            name = _name(data, files)
+            if not further:
+                with _naming(name):
+                    whole = reading.without_rows(RawTable(name, same_schema(files), str))
+            found = read_parquet(files, name, whole and reading.roles(whole))
+        else:
+            found = _read(data, files, reading)
+        if found.table.is_empty():
+            if not reading.allow_empty:
+                raise LogError(f"{found.name} has no events; there is nothing to release")
+            return EventLog.from_table(NO_EVENTS, attributes=found.attributes)
+        with _naming(found.name):
+            if not further:
+                whole = whole or reading.without_rows(found)
+                needed = reading.roles(whole)
+                found, reading = found.narrowed(needed), reading.narrowed(needed)
+            shaped = reading.of(found)
+        log = EventLog.from_table(
+            shaped.table,
+            classifier=reading.classifier,
+            individual=shaped.individual,
+            attributes=found.attributes,
+            tie_break=shaped.tie_break,
+        )
+        if source is not None:
+            check_ties(log, shaped.tie_break)
+        return replace(
+            log,
+            names=shaped.names,
+            left_out=shaped.left_out,
+            clocks=shaped.clocks,
+            transitions=shaped.transitions,
+            whole_schema=None if whole is None else whole.table,
+        )
+    except LogError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise LogError(f"the log cannot be read: {reason}") from error
+    finally:
+        stack.close()
+
+
+Options = ParamSpec("Options")
+
+
+def _by_keywords(
+    _: Callable[Options, Reading],
+) -> Callable[[Callable[..., EventLog]], Callable[Concatenate[Any, Options], EventLog]]:
+    """Take the options of reading as keywords, whatever they are."""
+
+    def taking(function: Callable[..., EventLog]) -> Callable[Concatenate[Any, Options], EventLog]:
+        first, *_ = inspect.signature(function).parameters.values()
+        options = inspect.signature(Reading).parameters.values()
+        function.__signature__ = inspect.Signature([first, *options])  # type: ignore[attr-defined]
+        return function
+
+    return taking
+
+
+@_by_keywords(Reading)
+def read_log(data: Any, /, **options: Any) -> EventLog:
     """Read an event log from files, a database, or what is in memory.
 
     Files are XES, CSV and its kin (.csv, .tsv, .txt; all also .gz), Parquet and Excel; `-` is
@@ -97,6 +165,10 @@ def read_log(
     `sheet` is one of an Excel file. `order="file"` keeps the order of the file and leaves the
     timestamps out. `duplicates="merge"` reads XES traces of the same name as one case.
     `drop_incomplete` leaves out cases that lack a required value, and events without a case.
+    Where each activity has a row for each transition of its lifecycle, such as start and complete,
+    `transitions="complete"` keeps one event of each: those of the transitions named, as they are
+    written in the log, and those that carry none. A case with no such event is left out. Or
+    `classifier="activity+lifecycle"` makes them different activities.
     `case_attributes` names columns that describe a whole case, as in "age, sex"; they get
     the prefix `case:` of such columns, which XES marks itself.
     `further=False` leaves out all columns that have no role, which is faster.
@@ -109,109 +181,7 @@ def read_log(
     Whatever is wrong with the input, the error is a LogError that says what, where and how to
     fix it.
     """
-    _check_option("order", order, ("time", "file"))
-    _check_option("duplicates", duplicates, ("error", "merge"))
-    _check_option("engine", engine, ENGINES)
-    _check_option("xes_reader", xes_reader, ("auto", "strict"))
-    _check_option("classifier", classifier, ("activity", "activity+lifecycle"))
-    if delimiter is not None and len(delimiter.encode()) != 1:
-        raise LogError(f"delimiter={delimiter!r} must be one ASCII character")
-    if timezone is not None:
-        check_timezone(timezone)
-    memory_limit(memory)
-    _check_option("decimal", decimal, (".", ","))
-    kinds = declared(types) if isinstance(types, str) else types or {}
-    for kind in kinds.values():
-        _check_option("type", kind, TYPES)
-    shape = Shape(
-        case=case,
-        activity=activity,
-        timestamp=timestamp,
-        lifecycle=lifecycle,
-        individual=individual,
-        timezone=timezone,
-        timestamp_format=timestamp_format,
-        order=order,
-        types=kinds,
-        decimal=decimal,
-        drop_incomplete=drop_incomplete,
-        case_attributes=_listed(case_attributes),
-        tie_break=_listed(tie_break),
-    )
-    xes = partial(
-        read_xes,
-        by_trace=case is None,
-        merge=duplicates == "merge",
-        unnamed=drop_incomplete,
-        reader=xes_reader,
-    )
-    stack = contextlib.ExitStack()
-    try:
-        if isinstance(data, str) and data == "-":
-            data = stack.enter_context(standard_input())
-        if isinstance(data, str | os.PathLike) and is_variant_table(Path(data)):
-            variants, attributes = read_variants(Path(data))
-            return replace(one_by_one(variants), attributes=attributes)
-        if engine == "spark" or hasattr(data, "sparkSession"):
-            from discreet.log.engines.spark import counted_by_spark
-
-            if isinstance(data, pl.DataFrame | pl.LazyFrame) or query is not None:
-                raise LogError("the engine spark reads Parquet files and data frames of Spark")
-            with _naming("the data frame" if hasattr(data, "sparkSession") else Path(data).name):
-                return counted_by_spark(data, shape, classifier, memory, further=further)
-        source = without_order(data, query)
-        files = files_of(Path(data)) if isinstance(data, str | os.PathLike) and not source else ()
-        chosen = choose_engine(files, engine, memory).engine
-        if chosen == "duckdb":
-            if source is None:
-                held = files or read_object(data).table
-                source = source_of(held, _name(data, files), delimiter, encoding)
-            with _naming(source.name):
-                return counted_by_duckdb(source, shape, classifier, memory, further=further)
-        whole: Shaped | None = None
-        if source is not None:
-            found = collected(source)
-        elif files and all(path.name.lower().endswith(PARQUET) for path in files):
-            name = _name(data, files)
-            if not further:
-                with _naming(name):
-                    whole = shape.without_rows(RawTable(name, same_schema(files), str))
-            found = read_parquet(files, name, whole and shape.roles(whole))
-        else:
-            found = _read(data, files, delimiter, encoding, sheet, xes)
-        if found.table.is_empty():
-            if not allow_empty:
-                raise LogError(f"{found.name} has no events; there is nothing to release")
-            return EventLog.from_table(NO_EVENTS, attributes=found.attributes)
-        with _naming(found.name):
-            if not further:
-                whole = whole or shape.without_rows(found)
-                needed = shape.roles(whole)
-                found, shape = found.narrowed(needed), shape.narrowed(needed)
-            shaped = shape.of(found)
-        log = EventLog.from_table(
-            shaped.table,
-            classifier=classifier,
-            individual=shaped.individual,
-            attributes=found.attributes,
-            tie_break=shaped.tie_break,
-        )
-        if source is not None:
-            check_ties(log, shaped.tie_break)
-        return replace(
-            log,
-            names=shaped.names,
-            left_out=shaped.left_out,
-            clocks=shaped.clocks,
-            whole_schema=None if whole is None else whole.table,
-        )
-    except LogError:
-        raise
-    except (Exception, pl.exceptions.PanicException) as error:
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise LogError(f"the log cannot be read: {reason}") from error
-    finally:
-        stack.close()
+    return read_as(data, Reading(**options))
 
 
 def column_names(
@@ -222,11 +192,17 @@ def column_names(
     sheet: str | None = None,
 ) -> list[str]:
     """The columns of a file before any of them is given a role, for whoever is to say which."""
-    xes = partial(read_xes, by_trace=True, merge=True, unnamed=True)
+    reading = Reading(
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        duplicates="merge",
+        drop_incomplete=True,
+    )
     files = files_of(Path(path))
     if all(one.name.lower().endswith(PARQUET) for one in files):
         return same_schema(files).columns
-    return _read(path, files, delimiter, encoding, sheet, xes).table.columns
+    return _read(path, files, reading).table.columns
 
 
 @contextlib.contextmanager
@@ -246,10 +222,7 @@ def _name(data: Any, files: Sequence[Path]) -> str:
 def _read(
     data: Any,
     files: Sequence[Path],
-    delimiter: str | None,
-    encoding: str | None,
-    sheet: str | None,
-    xes: Callable[[Path], RawTable],
+    reading: Reading,
 ) -> RawTable:
     if not files:
         return read_object(data)
@@ -261,24 +234,20 @@ def _read(
         )
     path = files[0]
     if name.endswith(XES_SUFFIXES):
-        return xes(path)
+        return read_xes(
+            path,
+            by_trace=reading.case is None,
+            merge=reading.duplicates == "merge",
+            unnamed=reading.drop_incomplete,
+            reader=reading.xes_reader,
+        )
     if name.endswith(DELIMITED):
-        return read_delimited(path, delimiter or ("\t" if ".tsv" in name else None), encoding)
+        usual = "\t" if ".tsv" in name else None
+        return read_delimited(path, reading.delimiter or usual, reading.encoding)
     if name.endswith(".xlsx"):
-        return read_excel(path, sheet)
+        return read_excel(path, reading.sheet)
     if not path.exists():
         raise LogError(f"there is no file or folder {path}; check the path")
     raise LogError(
         f"{path.name}: unknown kind of file {path.suffix!r}; known are {', '.join(SUFFIXES)}"
     )
-
-
-def _listed(names: Sequence[str] | str) -> tuple[str, ...]:
-    """Names of columns, as the command line writes them."""
-    given = names.split(",") if isinstance(names, str) else names
-    return tuple(dict.fromkeys(name.strip() for name in given if name.strip()))
-
-
-def _check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise LogError(f"unknown {name} {value!r}: {' or '.join(allowed)}")

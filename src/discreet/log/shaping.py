@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, cast
 
 import polars as pl
 
 from discreet.log.columns import WORDS, choose, existing
 from discreet.log.errors import LogError, option
-from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, LeftOut
+from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, LeftOut
+from discreet.log.people import looks_like_a_person
 from discreet.log.raw import RawTable
-from discreet.log.times import Clocks, Instants, first_bare, read_times, readings, why_unread
-from discreet.log.types import Type, typed
+from discreet.log.times import (
+    Clocks,
+    Instants,
+    check_timezone,
+    first_bare,
+    read_times,
+    readings,
+    why_unread,
+)
+from discreet.log.types import TYPES, Type, declared, typed
+from discreet.parameters import Parameter, ParameterError, parameter
+from discreet.parameters import declared as parameters_of
 
 Order = Literal["time", "file"]
+Duplicates = Literal["error", "merge"]
+EngineName = Literal["auto", "memory", "duckdb", "spark"]
+XesReader = Literal["auto", "strict"]
 
 
 class Shaped(NamedTuple):
@@ -29,29 +43,171 @@ class Shaped(NamedTuple):
     clocks: Clocks = Clocks()
     further: Mapping[str, str] = {}
     """What columns without a role are called here, by their name in the file."""
+    transitions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Shape:
-    """What the user says of a table: which column is what, and how its values are written.
+def listed(text: str) -> tuple[str, ...]:
+    """Names of columns as a command line writes them: `age, sex`."""
+    return distinct(text.split(","))
+
+
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns, each once and without spaces around it."""
+    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
+ALL = ("command", "form", "file")
+"""Where an option that says how a log is written is offered: on the command line, in the web
+app and in mapping files. Python takes every option."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a log is read: which column is what, how its values are written, what counts them.
 
     All of it is public, and so are the names and types of a header or schema. Nothing else may
     decide how a value is read: then a case is read the same whatever the other cases are.
+
+    Every face takes its options from here: keywords of `read_log`, the command line, the web form
+    and API, mapping files and the reference.
     """
 
-    case: str | None = None
-    activity: str | None = None
-    timestamp: str | None = None
-    lifecycle: str | None = None
-    individual: str | None = None
-    timezone: str | None = None
-    timestamp_format: str | None = None
-    order: Order = "time"
-    types: Mapping[str, Type] = field(default_factory=dict)
-    decimal: str = "."
-    drop_incomplete: bool = False
-    case_attributes: tuple[str, ...] = ()
-    tie_break: tuple[str, ...] = ()
+    case: str | None = parameter(None, "column of the case id (CSV, Parquet)", faces=ALL)
+    activity: str | None = parameter(None, "column of the activity", faces=ALL)
+    timestamp: str | None = parameter(None, "column of the timestamp", faces=ALL)
+    lifecycle: str | None = parameter(None, "column of the lifecycle transition", faces=ALL)
+    individual: str | None = parameter(
+        None, "column that names the person a case belongs to", faces=ALL
+    )
+    classifier: Classifier = parameter(
+        "activity", "what counts as an activity: activity, or activity+lifecycle", faces=ALL
+    )
+    case_attributes: Sequence[str] | str = parameter(
+        (),
+        "columns that describe a whole case, as in age,sex",
+        read=listed,
+        canonical=distinct,
+        faces=ALL,
+    )
+    transitions: Sequence[str] | str = parameter(
+        (),
+        "lifecycle transitions whose events are kept, as in complete",
+        read=listed,
+        canonical=distinct,
+        faces=ALL,
+    )
+    timezone: str | None = parameter(
+        None, "zone of times that carry no offset, as in Europe/Amsterdam; default UTC", faces=ALL
+    )
+    timestamp_format: str | None = parameter(
+        None,
+        "day-first, month-first, a format such as '%d/%m/%Y %H:%M', or seconds, milliseconds or "
+        "microseconds since 1970",
+        faces=ALL,
+    )
+    types: Mapping[str, Type] | str | None = parameter(
+        None,
+        "types of further columns, otherwise text, as in amount:number, case:age:integer "
+        "(text, integer, number, boolean, date)",
+        read=declared,
+        faces=ALL,
+    )
+    decimal: Literal[".", ","] = parameter(".", "the decimal mark of numbers: . or ,", faces=ALL)
+    delimiter: str | None = parameter(
+        None,
+        "what separates the fields of a CSV file; by default what separates its header",
+        faces=ALL,
+    )
+    encoding: str | None = parameter(
+        None,
+        "encoding of a CSV file, as in windows-1252; by default UTF-8, or UTF-16 if marked",
+        faces=ALL,
+    )
+    sheet: str | None = parameter(None, "sheet of an Excel file that has several", faces=ALL)
+    order: Order = parameter(
+        "time", "time, or file to keep the order of the file and leave times out", faces=ALL
+    )
+    duplicates: Duplicates = parameter(
+        "error",
+        "XES traces of one name: error, or merge to read them as one case",
+        faces=ALL,
+    )
+    drop_incomplete: bool = parameter(
+        False, "leave out cases that lack a required value", faces=ALL
+    )
+    tie_break: Sequence[str] | str = parameter(
+        (),
+        "columns that order the events of a case at the same time, before their position in the "
+        "file does",
+        read=listed,
+        canonical=distinct,
+        faces=ALL,
+    )
+    query: str | None = parameter(
+        None,
+        "table or query of a database: a .duckdb file, or an address such as "
+        "postgresql://host/name",
+        faces=("command", "file"),
+    )
+    engine: EngineName = parameter(
+        "auto",
+        "where events are sorted and counted: memory, duckdb or spark; auto takes memory while "
+        "the files fit into it",
+        faces=("command",),
+    )
+    memory: str | int | None = parameter(
+        None,
+        "how much memory may be used, as in 4GB; default: half of the machine's",
+        faces=("command",),
+    )
+    xes_reader: XesReader = parameter(
+        "auto", "strict reads XES element by element even if the file is plain", faces=("python",)
+    )
+    further: bool = parameter(
+        True, "keep columns that have no role; without them reading is faster", faces=("python",)
+    )
+    allow_empty: bool = parameter(
+        False, "take a log without events, which may be a release", faces=("python",)
+    )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.memory, int):
+            object.__setattr__(self, "memory", f"{self.memory}B")
+        try:
+            for name, declaration in self.parameters().items():
+                object.__setattr__(self, name, declaration.check(getattr(self, name)))
+        except ParameterError as error:
+            raise LogError(str(error)) from None
+        if self.delimiter is not None and len(self.delimiter.encode()) != 1:
+            raise LogError(f"delimiter={self.delimiter!r} must be one ASCII character")
+        if self.timezone is not None:
+            check_timezone(self.timezone)
+        for kind in self.kinds.values():
+            if kind not in TYPES:
+                raise LogError(f"unknown type {kind!r}: {' or '.join(TYPES)}")
+
+    @classmethod
+    def parameters(cls, face: str = "python") -> dict[str, Parameter]:
+        """The options by name, all of them or those that a face offers."""
+        found = parameters_of(cls)  # type: ignore[arg-type]
+        if face == "python":
+            return found
+        return {name: one for name, one in found.items() if face in one.faces}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What differs from the defaults, as JSON has it: the keywords of an equal reading."""
+        found = {name: getattr(self, name) for name in self.parameters()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in found.items()
+            if value != self.parameters()[name].default
+        }
+
+    @property
+    def kinds(self) -> Mapping[str, Type]:
+        """The declared types of further columns, by the name of the column."""
+        return cast("Mapping[str, Type]", self.types or {})
 
     def of(self, raw: RawTable) -> Shaped:
         """The table under XES names, with every required value there."""
@@ -64,7 +220,10 @@ class Shape:
             LIFECYCLE: self.lifecycle,
         }
         needed = (CASE, ACTIVITY, TIME) if timed else (CASE, ACTIVITY)
-        chosen = choose(columns, given, needed, usual=raw.public_names)
+        staged = (*needed, LIFECYCLE) if self.transitions else needed
+        chosen = choose(columns, given, staged, usual=raw.public_names)
+        if self.transitions:
+            raw = self._of_transitions(raw, chosen[LIFECYCLE])
         left_out = LeftOut()
         if self.drop_incomplete:
             required = [chosen[role] for role in needed]
@@ -81,7 +240,7 @@ class Shape:
         if timed:
             shaped[TIME], clocks = self._times(raw, chosen[TIME])
         renamed = {column: role for role, column in chosen.items()}
-        types = {existing(columns, name, "types"): kind for name, kind in self.types.items()}
+        types = {existing(columns, name, "types"): kind for name, kind in self.kinds.items()}
         names = dict(chosen)
         displaced = {role for role in given if chosen.get(role, role) != role}
         displaced |= set() if timed else {TIME}
@@ -95,7 +254,7 @@ class Shape:
                     if name in (*columns, CASE):
                         raise LogError(f"there is a column {name!r} already; rename one of the two")
                     names[name] = column
-                shaped[name] = self.further(raw, column, types.pop(column, None))
+                shaped[name] = self.further_column(raw, column, types.pop(column, None))
                 renamed[column] = further[column] = name
         if types:
             raise LogError(f"the column {next(iter(types))!r} has a role; its type is fixed")
@@ -115,27 +274,41 @@ class Shape:
         for column in ties:
             _check_orders(table[renamed[column]], column, raw)
         order = tuple(renamed[column] for column in ties)
-        return Shaped(table, person, names, left_out, order, clocks, further)
+        transitions = tuple(self.transitions)
+        return Shaped(table, person, names, left_out, order, clocks, further, transitions)
 
     def without_rows(self, raw: RawTable) -> Shaped:
         """What the table will look like; raises what is wrong with the name or type of a column."""
         return replace(self, drop_incomplete=False).of(replace(raw, table=raw.table.clear()))
 
     def roles(self, found: Shaped) -> list[str]:
-        """The columns of a table that are needed to count its cases."""
+        """The columns of a table that are needed to count its cases, and to say whose they are."""
         needed = [column for role, column in found.names.items() if role in WORDS]
         person = () if self.individual is None else (self.individual,)
-        return list(dict.fromkeys((*needed, *person, *self.tie_break)))
+        likely = (name for name in found.further if looks_like_a_person(name))
+        return list(dict.fromkeys((*needed, *person, *self.tie_break, *likely)))
 
-    def narrowed(self, columns: Sequence[str]) -> Shape:
+    def narrowed(self, columns: Sequence[str]) -> Reading:
         """The same for a table that has only some of the columns."""
-        types = {name: kind for name, kind in self.types.items() if name in columns}
-        return replace(self, types=types, case_attributes=())
+        types = {name: kind for name, kind in self.kinds.items() if name in columns}
+        return replace(self, types=types or None, case_attributes=())
 
     @property
     def zone(self) -> str:
         """The zone of times that carry no offset."""
         return self.timezone or "UTC"
+
+    def kept(self, lifecycle: pl.Series) -> pl.Series:
+        """Which events are kept: those of the transitions named, and those that carry none."""
+        said = _as_text(lifecycle, WORDS[LIFECYCLE])
+        return said.is_null() | said.is_in(self.transitions)
+
+    def _of_transitions(self, raw: RawTable, column: str) -> RawTable:
+        """The events of the transitions named, each judged by itself."""
+        kept = raw.only(self.kept(raw.table[column]))
+        if raw.table.height and not kept.table.height:
+            raise no_such_transition(self.transitions, column)
+        return kept
 
     def _times(self, raw: RawTable, column: str) -> Instants:
         values = raw.table[column]
@@ -155,7 +328,7 @@ class Shape:
             found.clocks.check(raw.place(first_bare(values)))
         return found
 
-    def further(self, raw: RawTable, column: str, kind: Type | None) -> pl.Series:
+    def further_column(self, raw: RawTable, column: str, kind: Type | None) -> pl.Series:
         """A further column: of the type declared for it, else of that in the schema."""
         values = raw.table[column]
         if kind is None:
@@ -169,6 +342,15 @@ class Shape:
                 f"not of the type {kind!r}; correct the value, or declare the column as text"
             )
         return fresh
+
+
+def no_such_transition(transitions: Sequence[str], column: str) -> LogError:
+    """What is said where nothing is left of a log."""
+    named = " or ".join(map(repr, transitions))
+    return LogError(
+        f"no event has the transition {named} in the column {column!r}; name those to keep with "
+        f"{option('transitions')}, written as they are there"
+    )
 
 
 def _telling(values: pl.Series, unread: list[int]) -> int:

@@ -14,8 +14,8 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.alphabet import alphabet_parameter, delta_or_alphabet_parameter
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.parameters import ParameterError, parameter
 from discreet.mechanisms.travas import TraVaS
+from discreet.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Statement, Step

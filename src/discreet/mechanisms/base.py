@@ -11,10 +11,13 @@ from typing import Any, ClassVar, Generic, Literal
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.errors import DiscreetWarning
+from discreet.log.cautions import cautions
 from discreet.log.events import EventLog, Reads
 from discreet.log.files import LOG_SUFFIXES
+from discreet.log.layout import released_names
 from discreet.mechanisms.audit_cases import AuditCase
-from discreet.mechanisms.parameters import (
+from discreet.parameters import (
     Parameter,
     ParameterError,
     between,
@@ -182,6 +185,19 @@ class Mechanism(ABC, Generic[A_co]):
         """The guarantee of a release of this log: it names what a case and an individual are."""
         return self.guarantee().naming(log.case_column, log.individual_column)
 
+    def check_people(self, column: str | None) -> None:
+        """Refuse to read a log by whose cases they are, and then to protect single cases.
+
+        It asks for public things only, so it comes before the log is read.
+        """
+        if column is not None and self.cases_per_individual is None:
+            raise ParameterError(
+                f"the column {column!r} is named as the individual, and nothing says how many "
+                "cases of each count: without a bound single cases would be protected, not people. "
+                "Give cases_per_individual (--cases-per-individual), such as 3; `discreet inspect` "
+                "says what a bound would keep. To protect single cases, leave the individual out"
+            )
+
     def check(self, log: EventLog) -> None:
         """Raise LogError if the log lacks what a release needs; a ledger asks before it spends.
 
@@ -223,7 +239,7 @@ class Mechanism(ABC, Generic[A_co]):
     def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release[A_co]:
         """Draw a release. `insecure_seed` makes it repeatable and marks it as not private."""
         rng = Randomness.system() if insecure_seed is None else Randomness.seeded(insecure_seed)
-        promise = self.promise(log)
+        promise, origin = self.promise(log), log.origin
         self.check(log)
         if not rng.secure:
             promise = replace(promise, randomness="seeded")
@@ -237,8 +253,9 @@ class Mechanism(ABC, Generic[A_co]):
             notes=self._notes(),
             seed=insecure_seed,
             provider=self.provider(),
-            columns={role: name for role, name in log.names.items() if name != role},
+            columns=released_names(log),
             classifier=log.classifier,
+            origin=origin,
         )
 
     @classmethod
@@ -259,20 +276,20 @@ class Mechanism(ABC, Generic[A_co]):
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log. They read the raw log: never part of a release."""
         found = []
-        delta = self.target.delta
+        delta, unit = self.target.delta, "people"
+        if self.cases_per_individual is None:
+            unit = "cases"
         if delta * log.cases > 1:
             found.append(
                 f"delta = {delta:g} is more than 1/cases = {1 / log.cases:.2g}: on average "
-                f"{delta * log.cases:.3g} people of this log may be exposed outright. "
+                f"{delta * log.cases:.3g} {unit} of this log may be exposed outright. "
                 f"Choose delta well below {1 / log.cases:.1g}."
             )
-        if log.individual is not None and self.cases_per_individual is None:
-            most = int(log.cases_of_individuals().max())
-            found.append(
-                f"the guarantee is for single cases, but a person has up to {most} of them; "
-                "set cases_per_individual (--cases-per-individual) to protect people"
-            )
-        return found
+        return [*found, *map(str, self.cautions(log))]
+
+    def cautions(self, log: EventLog) -> list[DiscreetWarning]:
+        """Of these warnings those about whom the promise covers, and what counts as an event."""
+        return cautions(log, people_protected=self.cases_per_individual is not None)
 
     def _notes(self) -> tuple[str, ...]:
         """Public facts about the release that follow from the parameters alone."""

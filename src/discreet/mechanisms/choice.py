@@ -12,7 +12,7 @@ from discreet.mechanisms.audit_cases import ONE_MORE, UNIQUE_VARIANT, AuditCase
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.blocks import closest
 from discreet.mechanisms.blocks.alphabet import alphabet_parameter
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Delegated, Sequential, Statement, Step

@@ -18,7 +18,7 @@ from discreet.mechanisms.blocks.contributions import Contributions, Norm
 from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
 from discreet.mechanisms.blocks.quantile import private_bound
 from discreet.mechanisms.laplace import PAPER
-from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
+from discreet.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

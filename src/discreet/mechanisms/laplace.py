@@ -29,7 +29,7 @@ from discreet.mechanisms.blocks.prefix_growth import (
 )
 from discreet.mechanisms.blocks.prefix_tree import MOST_CANDIDATES, NoisyPrefixTree
 from discreet.mechanisms.blocks.quantile import private_bound
-from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
+from discreet.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

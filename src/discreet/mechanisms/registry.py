@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
 from discreet.mechanisms.base import GROUP, Mechanism
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 DECLARED = ("name", "summary", "returns")
 

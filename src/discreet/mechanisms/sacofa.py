@@ -30,7 +30,7 @@ from discreet.mechanisms.laplace import (
     refuse_explosion,
     starting_min_count,
 )
-from discreet.mechanisms.parameters import ParameterError, at_least, between, parameter
+from discreet.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import OneOf, Sequential, Statement, Step, laplace_or_gaussian, noise_of

@@ -18,8 +18,8 @@ from discreet.mechanisms.blocks.contributions import Contributions, near_pairs
 from discreet.mechanisms.blocks.nudge import let_in
 from discreet.mechanisms.blocks.walks import balanced, walk_out
 from discreet.mechanisms.df_laplace import FOLLOWS, FollowsMechanism, square
-from discreet.mechanisms.parameters import at_least, between, parameter
 from discreet.mechanisms.sacofa import PAPER
+from discreet.parameters import at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

@@ -24,7 +24,7 @@ from discreet.mechanisms.audit_cases import (
 )
 from discreet.mechanisms.base import Fidelity, Mechanism, delta_parameter
 from discreet.mechanisms.blocks import closest
-from discreet.mechanisms.parameters import between, parameter
+from discreet.parameters import between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import (
     LARGEST_EPSILON,

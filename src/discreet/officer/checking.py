@@ -57,7 +57,7 @@ def entry_of(certificate: Certificate) -> Entry | None:
     try:
         with Ledger(location) as ledger:
             for row in ledger.history():
-                if row.get("certificate") == digest:
+                if digest in row.get("certificates", ()):
                     return _entry(row, ledger.account(row["source"]))
     except LedgerError:
         return None

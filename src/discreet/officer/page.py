@@ -91,7 +91,7 @@ def _verdict(promise: Guarantee, failed: bool) -> tuple[str, str]:
     style = {"strong": "good", "moderate": "good", "weak": "warning"}.get(promise.strength, "bad")
     if style == "good" and promise.status == "conditional":
         style = "warning"
-    return style, f"{shown}: {promise.holds}. {vocabulary().status[promise.status]}"
+    return style, f"{shown}: {promise.bound()}. {vocabulary().status[promise.status]}"
 
 
 def _terms(promise: Guarantee) -> list[tuple[str, str]]:

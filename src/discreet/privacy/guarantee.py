@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 from discreet import notebook
-from discreet.privacy.words import certainty, odds, vocabulary
+from discreet.privacy.words import Vocabulary, certainty, odds, vocabulary
 from discreet.privacy.words.levels import (
     EXPOSED_WARNING,
     MODERATE_EPSILON,
@@ -165,7 +165,7 @@ class Guarantee:
         if self.randomness == "seeded":
             lines.append(words.seeded)
         if self.holds is None:
-            lines.append(words.unbounded.format(one=words.one[self.unit]))
+            lines.append(words.unbounded.format(one=words.one[self.unit], named=self._named(words)))
         else:
             epsilon, delta = self.holds.epsilon, f"{self.holds.delta:.4g}"
             excepted = self.holds.delta > 0
@@ -175,7 +175,8 @@ class Guarantee:
                 epsilon=f"{epsilon:.4g}",
                 exception=words.exception.format(delta=delta) if excepted else "",
             )
-            lines.append(f"{words.gist[self.holds.strength][self.unit]} {precisely}")
+            gist = words.gist[self.holds.strength][self.unit].format(named=self._named(words))
+            lines.append(f"{gist} {precisely}")
             lines.append(
                 words.example.format(
                     doubt=words.doubt[self.neighbours][self.unit],
@@ -183,13 +184,10 @@ class Guarantee:
                     barring=words.barring.format(delta=delta) if excepted else "",
                 )
             )
-        if self.unit == "individual":
-            lines.append(words.bounded_cases.format(cases=self.cases_per_individual))
-        if self.case_column is not None:
-            told = words.individual_column if self.individual_column else words.case_column
-            lines.append(
-                told.format(case=repr(self.case_column), individual=repr(self.individual_column))
-            )
+        if self.unit == "case" and self.holds is not None:
+            lines.append(words.cases_only)
+        if self.unit == "individual" and self.case_column is not None:
+            lines.append(words.case_column.format(case=repr(self.case_column)))
         lines.append(f"{words.status[self.status]} {self.reason}".strip())
         if self.claimed and self.claimed != self.holds:
             holds = words.holds.format(holds=self.holds) if self.holds else words.holds_nothing
@@ -197,6 +195,26 @@ class Guarantee:
         if self.conditions:
             lines.append(words.public.format(conditions="; ".join(self.conditions)))
         return "\n".join(lines)
+
+    def _named(self, words: Vocabulary) -> str:
+        """By which column the unit is told apart, and how many cases of a person count."""
+        column = self.case_column if self.unit == "case" else self.individual_column
+        if column is None and self.unit == "case":
+            return ""
+        kind = "bounded" if column is None else self.unit
+        return words.named[kind].format(column=repr(column), cases=self.cases_per_individual)
+
+    @property
+    def per(self) -> str:
+        """Whom it is about, for programmers."""
+        most = self.cases_per_individual
+        return f"per {self.unit}" if most is None else f"per {self.unit} of at most {most} cases"
+
+    def bound(self, *, named: bool = True, language: str | None = None) -> str:
+        """The budget that holds and whom it is about; `named` says by which column."""
+        words = vocabulary(language)
+        whom = words.any_one[self.unit] + (self._named(words) if named else "")
+        return f"{self.holds or words.no_bound} {whom}"
 
     def warnings(self, *, cases: int | None = None, language: str | None = None) -> tuple[str, ...]:
         """What must be stated beside the promise when this many cases were released.
@@ -207,7 +225,7 @@ class Guarantee:
         if self.randomness == "seeded":
             found.append(words.seeded)
         if self.holds is None:
-            return (*found, words.unbounded.format(one=words.one[self.unit]))
+            return (*found, words.unbounded.format(one=words.one[self.unit], named=""))
         epsilon, delta = self.holds.epsilon, self.holds.delta
         if epsilon > MODERATE_EPSILON:
             found.append(
@@ -234,7 +252,7 @@ class Guarantee:
         private = "" if self.private else ", NOT PRIVATE"
         return (
             f"Guarantee({self.holds or 'no bound'}, {self.status}, {self.neighbours}, "
-            f"per {self.unit}{private})"
+            f"{self.per}{private})"
         )
 
     def _repr_html_(self) -> str:

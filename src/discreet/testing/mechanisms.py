@@ -21,7 +21,7 @@ from discreet.log.instants import DAY
 from discreet.log.neighbours import Case, make_log
 from discreet.mechanisms.audit_cases import ONE_MORE
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 from discreet.privacy.steps import (
     Gaussian,
     Laplace,

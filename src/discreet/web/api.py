@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, File, Request, UploadFile
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from sqlalchemy import Row
 
 from discreet.language import translate
+from discreet.log.shaping import Reading
+from discreet.parameters import Parameter
 from discreet.web import choosing
 from discreet.web.asked import approve, ask_for, bring_certificate
 from discreet.web.asked import release as spend
+from discreet.web.house import House
 from discreet.web.jobs import Job
 from discreet.web.logs import Log
 from discreet.web.once import Once
@@ -58,16 +61,34 @@ class Strict(BaseModel):
 class Choice(Strict):
     """What to share."""
 
-    what: str = "variants"
+    what: str | None = None
     mechanism: str | None = None
     suffix: str | None = None
     parameters: dict[str, Any] = {}
+    unit: Literal["case", "individual"] | None = None
 
 
-class Reading(Strict):
-    """How a log is read: options of `discreet.read_log`."""
+_TYPES: dict[type, Any] = {tuple: list[str] | str, dict: dict[str, str] | str}
 
-    options: dict[str, str | bool | dict[str, str]]
+
+def _field(option: Parameter) -> Any:
+    """A declared option as a field of the schema."""
+    kind = Literal[option.choices] if option.choices else _TYPES.get(option.type, option.type)
+    return (kind | None, Field(None, description=option.help))
+
+
+ReadingOptions: type[Strict] = create_model(
+    "ReadingOptions",
+    __base__=Strict,
+    __doc__="Options of `discreet.read_log`.",
+    **{name: _field(option) for name, option in Reading.parameters("form").items()},
+)
+
+
+class HowRead(Strict):
+    """How a log is read."""
+
+    options: ReadingOptions  # type: ignore[valid-type]
 
 
 Word = Annotated[str, Field(min_length=8, max_length=64)]
@@ -82,7 +103,7 @@ class Asked(Strict):
     purpose: str = Field(max_length=300)
     once: Word
     choice: Choice
-    reading: Reading | None = None
+    reading: HowRead | None = None
     """As which the log must be read; a conflict if somebody has said otherwise since."""
 
 
@@ -134,7 +155,7 @@ class Offered(Strict):
     at_once_delta: float = 0.0
     choice: Choice | None = None
     """What must be chosen for the log; a conflict if somebody has chosen otherwise since."""
-    reading: Reading | None = None
+    reading: HowRead | None = None
     """As which the log must be read."""
 
 
@@ -219,9 +240,9 @@ def log(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
 
 
 @router.put("/logs/{identity}/reading")
-def read(house: Inside, person: Steward, identity: str, reading: Reading) -> dict[str, Any]:
+def read(house: Inside, person: Steward, identity: str, reading: HowRead) -> dict[str, Any]:
     """Say how it is read, and read it again."""
-    house.logs.set_reading(house.logs.get(identity), reading.options)
+    house.logs.set_reading(house.logs.get(identity), _options(reading))
     found = house.logs.get(identity)
     return log_facts(found) | {"job": house.look(found, person).id}
 
@@ -236,9 +257,9 @@ def remove(house: Inside, person: Steward, identity: str) -> None:
 def choose(house: Inside, person: Steward, identity: str, choice: Choice) -> dict[str, Any]:
     """Say what is to be shared; answers what would be promised."""
     found = house.logs.get(identity)
-    checked = choosing.chosen(choice.model_dump())
+    checked = house.chosen(found, choice.model_dump())
     house.logs.set_choice(found, checked)
-    promise = choosing.build(checked).guarantee()
+    promise = house.promise(found, checked)
     return {"choice": checked, "guarantee": promise.to_dict(), "explanation": promise.explain()}
 
 
@@ -278,11 +299,12 @@ def release(house: Inside, person: Steward, asked: Asked) -> dict[str, Any]:
     once = Once.of(person, asked.once, asked.model_dump(exclude={"once"}))
     if (known := house.jobs.known(once)) is not None:
         return job_facts(house.jobs.get(known))
+    log = _as_seen(house, house.logs.get(asked.log), asked.reading)
     identity = spend(
         house,
         person,
-        _as_seen(house.logs.get(asked.log), asked.reading),
-        choosing.chosen(asked.choice.model_dump()),
+        log,
+        house.chosen(log, asked.choice.model_dump()),
         source=asked.source,
         purpose=asked.purpose,
         once=once,
@@ -375,7 +397,7 @@ def offers(house: Inside, person: Anybody) -> list[dict[str, Any]]:
 def offer(house: Inside, person: Steward, offered: Offered) -> list[dict[str, Any]]:
     """Let analysts ask for what was chosen for a log."""
     source = house.budgets.of(offered.source).source
-    found = _as_seen(_chosen(house.logs.get(offered.log)), offered.reading, offered.choice)
+    found = _as_seen(house, _chosen(house.logs.get(offered.log)), offered.reading, offered.choice)
     house.asking.offer(
         person.name, source, found, offered.about, offered.at_once, offered.at_once_delta
     )
@@ -456,10 +478,16 @@ def _chosen(log: Log) -> Log:
     return log
 
 
-def _as_seen(log: Log, reading: Reading | None, choice: Choice | None = None) -> Log:
+def _options(reading: HowRead) -> dict[str, Any]:
+    """The options that are given."""
+    given: dict[str, Any] = reading.options.model_dump(exclude_none=True)  # type: ignore[attr-defined]
+    return given
+
+
+def _as_seen(house: House, log: Log, reading: HowRead | None, choice: Choice | None = None) -> Log:
     """A log, unless it is read or used in another way than whoever asks has seen."""
-    read = reading is None or reading.options == log.reading
-    if not read or (choice is not None and choosing.chosen(choice.model_dump()) != log.choice):
+    read = reading is None or _options(reading) == log.reading
+    if not read or (choice is not None and house.chosen(log, choice.model_dump()) != log.choice):
         raise ConflictError(
             translate("Somebody has changed how the log is read, or what was chosen for it.")
         )

@@ -59,6 +59,7 @@ def release(
     now, _ = house.budgets.after(source, choosing.build(choice))
     if seal is not None:
         checked_seal(house, log, choice, now.source, seal)
+    choosing.check_people(choice, log.reading)
     return house.release(log, choice, person=person, source=now.source, purpose=purpose, once=once)
 
 
@@ -150,6 +151,7 @@ def approve(
     request, log, choice = _asked(house, identity)
     if request.state != "waiting":
         raise WebError(translate("This request does not wait any more."))
+    choosing.check_people(choice, log.reading)
     house.budgets.after(request.source, choosing.build(choice))
     if seal is not None:
         checked_seal(house, log, choice, request.source, seal)

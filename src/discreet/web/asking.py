@@ -16,6 +16,7 @@ from sqlalchemy import Row, delete, func, insert, select, update
 from discreet.language import translate
 from discreet.privacy.filters import Spend, decimal
 from discreet.web import database as tables
+from discreet.web.choosing import check_people
 from discreet.web.database import Database, fresh_id, noted
 from discreet.web.jobs import Job
 from discreet.web.logs import Log
@@ -42,6 +43,7 @@ class Asking:
         """Let analysts ask for what was chosen for a log, as it is read now; replaces an offer."""
         if not log.choice:
             raise WebError(translate("Choose first what is to be shared."))
+        check_people(log.choice, log.reading)
         if not (math.isfinite(at_once) and 0 <= at_once <= 10):
             raise WebError(translate("What may be spent without asking lies between 0 and 10."))
         if not 0 <= at_once_delta < 1:

@@ -12,10 +12,11 @@ from typing import Any
 from discreet.language import translate
 from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.parameters import Parameter, ParameterError
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.parameters import Parameter, ParameterError
 from discreet.privacy.words import certainty
 from discreet.privacy.words.levels import strength_of
+from discreet.product import default_mechanism
 from discreet.wholelogs.declaring import read_attributes
 
 FROM_LOG = "from-log"
@@ -159,9 +160,23 @@ def expert(name: str) -> list[Parameter]:
     return [one for one in declared_by(name).values() if one.name not in (*MAIN, *HIDDEN)]
 
 
-def chosen(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a form or a program asks for, checked: what, mechanism, parameters, suffix."""
-    what = str(given.get("what") or "variants")
+def usual(*, timed: bool = True) -> str:
+    """What is shared of a log where nobody says: the default product."""
+    name = default_mechanism(timed=timed)
+    return next(what for what, kind in SHARED.items() if kind.recommended == name)
+
+
+def chosen(
+    given: Mapping[str, Any], *, timed: bool = True, zone: str | None = None
+) -> dict[str, Any]:
+    """What a form or a program asks for, checked: what, mechanism, parameters, suffix.
+
+    Where it does not say what, it follows from the mechanism, or else from whether the log has
+    times. Hours are those of `zone`, in which times are read, unless another one is given.
+    """
+    named = given.get("mechanism")
+    fitting = (one for one in SHARED if named and named in offered(one))
+    what = str(given.get("what") or next(fitting, usual(timed=timed)))
     if what not in SHARED:
         raise ParameterError(f"what must be one of {', '.join(SHARED)}, not {what!r}")
     name = str(given.get("mechanism") or SHARED[what].recommended)
@@ -180,9 +195,40 @@ def chosen(given: Mapping[str, Any]) -> dict[str, Any]:
         read = _value(declared[key], value)
         if read is not None:
             parameters[key] = read
+    if zone and "zone" in declared:
+        parameters.setdefault("zone", zone)
     choice = {"what": what, "mechanism": name, "suffix": suffix, "parameters": parameters}
+    if given.get("unit") is not None:
+        choice["unit"] = _unit(given["unit"], parameters)
     build(choice)
     return choice
+
+
+def _unit(named: Any, parameters: Mapping[str, Any]) -> str:
+    """Who is to be protected, as it was said; it must go with the bound."""
+    if named not in ("case", "individual"):
+        raise ParameterError(f"unit is case or individual, not {named!r}")
+    if (named == "individual") != ("cases_per_individual" in parameters):
+        raise ParameterError(
+            translate(
+                "To protect people, say how many cases of each count; to protect single cases, "
+                "leave that empty."
+            )
+        )
+    return str(named)
+
+
+def check_people(choice: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
+    """Refuse to protect single cases where people are named, unless that was said."""
+    column, unit = reading.get("individual"), choice.get("unit")
+    if column and unit != "case" and "cases_per_individual" not in choice["parameters"]:
+        raise ParameterError(
+            translate(
+                "The column “%(column)s” names people: choose who is protected, any one person "
+                "(with how many cases each) or any one case only.",
+                column=column,
+            )
+        )
 
 
 def build(choice: Mapping[str, Any]) -> Mechanism:

@@ -12,10 +12,11 @@ from typing import Any
 from sqlalchemy import Row, insert, select
 
 from discreet.language import translate
+from discreet.privacy.guarantee import Guarantee
 from discreet.web import database as tables
 from discreet.web.asking import Asking
 from discreet.web.budgets import Budgets
-from discreet.web.choosing import build
+from discreet.web.choosing import build, check_people, chosen
 from discreet.web.database import Database, noted, stamp
 from discreet.web.jobs import Job, Jobs
 from discreet.web.logs import Log, Logs
@@ -68,6 +69,29 @@ class House:
         if job is None:
             job = self.jobs.get(self.jobs.add("look", person, self._spec(log), log=log.id))
         return job
+
+    def chosen(self, log: Log, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What a form or a program asks to share of a log, checked; whom it protects, too."""
+        choice = self.usual(log, given)
+        check_people(choice, log.reading)
+        return choice
+
+    def usual(self, log: Log, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What is shared of a log by these words, before it is said who is protected."""
+        return chosen(given, timed=self.timed(log), zone=log.reading.get("timezone"))
+
+    def timed(self, log: Log) -> bool:
+        """Whether a log has times; it is taken to have some until somebody looked."""
+        job = self.jobs.latest("look", log.id, reading=log.reading)
+        return not (job and job.result) or bool(job.result.get("timed", True))
+
+    def promise(self, log: Log, choice: Mapping[str, Any]) -> Guarantee:
+        """What a choice promises; by which columns, where the log was read already."""
+        promise = build(choice).guarantee()
+        job = self.jobs.latest("look", log.id, reading=log.reading)
+        if job is None or job.state != "done":
+            return promise
+        return promise.naming(job.result["roles"]["case"], job.result["individual"])
 
     def look_again(self, log: Log, person: Person) -> None:
         """Read it once more."""

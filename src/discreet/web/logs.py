@@ -18,6 +18,7 @@ from sqlalchemy import Row, delete, insert, select, update
 from discreet.language import translate
 from discreet.log.listing import PARQUET, files_of
 from discreet.log.reading import SUFFIXES
+from discreet.log.shaping import Reading
 from discreet.web import database as tables
 from discreet.web.database import Database, fresh_id, noted, now
 from discreet.web.settings import MissingError, Settings, WebError
@@ -25,28 +26,6 @@ from discreet.web.settings import MissingError, Settings, WebError
 CHUNK = 1 << 20
 LOOKED_THROUGH = 1000
 """Files of a folder that are looked at for whether it holds Parquet."""
-
-READING = (
-    "case",
-    "activity",
-    "timestamp",
-    "lifecycle",
-    "individual",
-    "case_attributes",
-    "timezone",
-    "timestamp_format",
-    "types",
-    "decimal",
-    "delimiter",
-    "encoding",
-    "sheet",
-    "classifier",
-    "order",
-    "duplicates",
-    "tie_break",
-    "drop_incomplete",
-)
-"""The options of reading that a steward may set, in the order of the form."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +108,10 @@ class Logs:
 
     def set_reading(self, log: Log, options: dict[str, Any]) -> None:
         """Keep how it is read."""
-        unknown = options.keys() - set(READING)
+        unknown = options.keys() - set(Reading.parameters("form"))
         if unknown:
             raise WebError(f"unknown options of reading: {', '.join(sorted(unknown))}")
+        Reading(**options)
         self._update(log, reading=options)
 
     def set_choice(self, log: Log, choice: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from discreet.log.files import XML_FORBIDS
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 from discreet.wholelogs.spending import NAMES, TRAIT
 
 CORE = ("case:concept:name", "concept:name", "time:timestamp")

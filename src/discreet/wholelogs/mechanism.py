@@ -23,7 +23,7 @@ from discreet.mechanisms.audit_cases import (
 )
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.alphabet import alphabet_parameter
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.parameters import ParameterError, parameter
 from discreet.wholelogs.declaring import listed
 from discreet.wholelogs.wholelog import WholeLog
 

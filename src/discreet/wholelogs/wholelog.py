@@ -13,7 +13,7 @@ from discreet.log.cases import AMOUNT
 from discreet.log.events import Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
-from discreet.mechanisms.parameters import ParameterError, fraction, parameter
+from discreet.parameters import ParameterError, fraction, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Statement, Step

@@ -12,7 +12,7 @@ from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Engine
 from discreet.log.engines.sources import from_parquet
 from discreet.log.reading import read_log
-from discreet.log.shaping import Shape
+from discreet.log.shaping import Reading
 from discreet.testing import ENGINE_CHECKS, ConformanceError, check_engine
 from tests.conftest import RealLog, read_once
 
@@ -32,8 +32,8 @@ def in_duckdb(
     pytest.importorskip("duckdb", reason="needs the extra duckdb")
     from discreet.log.engines.duckdb import DuckDBEngine
 
-    shape = Shape(individual=individual, drop_incomplete=drop_incomplete)
-    plan = Plan.of(from_parquet(files, "log"), shape, "activity")
+    reading = Reading(individual=individual, drop_incomplete=drop_incomplete, further=False)
+    plan = Plan.of(from_parquet(files, "log"), reading)
     return DuckDBEngine(plan, 500_000_000, threads).read()
 
 

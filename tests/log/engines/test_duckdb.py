@@ -105,6 +105,16 @@ FORMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "truth as activity": ({"what": pl.col("rank") > 1}, {}),
     "categories": ({"what": pl.col("what").cast(pl.Categorical)}, {}),
     "lifecycle": ({}, {"classifier": "activity+lifecycle", "lifecycle": "life"}),
+    "transitions": ({}, {"transitions": "complete, a+b", "lifecycle": "life"}),
+    "transitions of numbers": ({}, {"transitions": "1", "lifecycle": "rank", "order": "file"}),
+    "transitions of truths": (
+        {"life": pl.col("rank") > 1},
+        {"transitions": "true", "lifecycle": "life", "classifier": "activity+lifecycle"},
+    ),
+    "transitions of whole cases": (
+        {"what": pl.when(pl.col("rank") > 1).then(pl.col("what"))},
+        {"transitions": "start", "lifecycle": "life", "drop_incomplete": True},
+    ),
     "individual": ({}, {"individual": "who"}),
     "number as individual": ({"who": pl.lit(7)}, {"individual": "who"}),
     "case as individual": ({}, {"individual": "case"}),
@@ -135,7 +145,9 @@ def test_parquet_is_read_as_in_memory(form: str, tmp_path: Path) -> None:
     both(frame, **options)
 
 
-@pytest.mark.parametrize("form", ["plain", "lifecycle", "individual", "order of the file"])
+@pytest.mark.parametrize(
+    "form", ["plain", "lifecycle", "transitions", "individual", "order of the file"]
+)
 def test_csv_is_read_as_in_memory(form: str, tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     table(what=pl.lit('x "quoted", y\nz') + pl.col("what")).write_csv(path)

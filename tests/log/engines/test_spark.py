@@ -15,11 +15,14 @@ from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Engine
 from discreet.log.errors import LogError
+from discreet.log.events import LIFECYCLE
 from discreet.log.reading import read_log
 from discreet.log.samples import PERSON, sample_log
-from discreet.log.shaping import Shape
+from discreet.log.shaping import Reading
 from discreet.mechanisms.registry import mechanism
 from discreet.testing import ENGINE_CHECKS, check_engine
+from tests import golden
+from tests.ways.test_golden import compare
 
 pytest.importorskip("pyspark", reason="needs the extra spark")
 if shutil.which("java") is None:
@@ -54,8 +57,8 @@ def build(
 ) -> Engine:
     from discreet.log.engines.spark import SparkEngine, from_files
 
-    shape = Shape(individual=individual, drop_incomplete=drop_incomplete)
-    plan = Plan.of(from_files(files, "log"), shape, "activity")
+    reading = Reading(individual=individual, drop_incomplete=drop_incomplete, further=False)
+    plan = Plan.of(from_files(files, "log"), reading)
     return SparkEngine(plan, 1_000_000_000, partitions=threads).read()
 
 
@@ -108,3 +111,27 @@ def test_a_whole_log_is_that_of_memory(session: Any, tmp_path: Path) -> None:
         for engine in ("spark", "memory")
     )
     assert found.equals(expected)
+
+
+def test_spark_keeps_the_transitions_that_are_named(session: Any, tmp_path: Path) -> None:
+    table = sample_log("permits", cases=30, seed=2).table
+    kinds = pl.Series(LIFECYCLE, ["start", "it's", None])
+    table = table.with_columns(kinds.sample(table.height, with_replacement=True, seed=1))
+    table[:100].write_parquet(tmp_path / "1.parquet")
+    table[100:].write_parquet(tmp_path / "2.parquet")
+    forms: tuple[dict[str, Any], ...] = ({}, {"order": "file"})
+    for options in ({"transitions": "it's", **form} for form in forms):
+        memory = read_log(tmp_path, engine="memory", **options)
+        found = read_log(tmp_path, engine="spark", **options)
+        assert found.variants == memory.variants
+        assert found.events < table.height
+    table.with_columns(pl.lit("start").alias(LIFECYCLE)).write_parquet(tmp_path / "1.parquet")
+    (tmp_path / "2.parquet").unlink()
+    with pytest.raises(LogError, match="no event has the transition 'end'"):
+        read_log(tmp_path, engine="spark", transitions="end")
+
+
+@pytest.mark.parametrize("name", ["headtail", "travas", "whole, people", "dpim"])
+def test_a_release_from_spark_is_as_it_was(name: str, session: Any, tmp_path: Path) -> None:
+    counted = read_log(golden.LOG, engine="spark", **golden.reading(name))
+    compare(name, golden.found(name, counted, tmp_path), "counted")

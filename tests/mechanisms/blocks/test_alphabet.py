@@ -16,8 +16,8 @@ from discreet.mechanisms.blocks.alphabet import (
     read_alphabet,
     required_alphabet,
 )
-from discreet.mechanisms.parameters import ParameterError
 from discreet.mechanisms.registry import mechanism
+from discreet.parameters import ParameterError
 
 SEQUENCES = st.lists(st.sampled_from("abcxyz"), min_size=1, max_size=6).map(tuple)
 LOGS = st.dictionaries(SEQUENCES, st.integers(1, 9), max_size=8)

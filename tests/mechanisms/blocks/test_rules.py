@@ -17,7 +17,7 @@ from discreet.mechanisms.blocks.rules import (
     eventually_follows,
     read_rules,
 )
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import laplace_or_gaussian

@@ -15,7 +15,7 @@ from discreet.arrays import Integers
 from discreet.log.cases import Cases, Question, added
 from discreet.log.engines.plan import Plan
 from discreet.log.raw import RawTable
-from discreet.log.shaping import Shape
+from discreet.log.shaping import Reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +35,7 @@ class Reader:
     """How cases are read from rows of Arrow; may be sent to other machines."""
 
     activities: tuple[str, ...]
-    shape: Shape
+    reading: Reading
     further: dict[str, tuple[str, str, pl.DataType]]
     """Of a further column under its name here: the field, its name in the source, and its type."""
 
@@ -48,7 +48,7 @@ class Reader:
             for i, column in enumerate(plan.further)
             if plan.shaped.further[column] in columns
         }
-        return cls(activities, plan.shape, further)
+        return cls(activities, plan.reading, further)
 
     @property
     def fields(self) -> list[str]:
@@ -93,7 +93,7 @@ class Reader:
         """A column as memory reads it, from values as they stand in the source."""
         column = self.further[name][1]
         raw = RawTable("the log", values.alias(column).to_frame(), lambda row: "an event")
-        return self.shape.further(raw, column, self.shape.types.get(column)).alias(name)
+        return self.reading.further_column(raw, column, self.reading.kinds.get(column)).alias(name)
 
 
 def case_by_case(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:

@@ -10,9 +10,7 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 from discreet.log.engines.limits import in_words, memory_limit
-
-EngineName = Literal["auto", "memory", "duckdb", "spark"]
-ENGINES: tuple[EngineName, ...] = ("auto", "memory", "duckdb", "spark")
+from discreet.log.shaping import EngineName
 
 VALUE_BYTES = 45
 """What a value of a Parquet file takes in memory, at the worst moment of a release."""

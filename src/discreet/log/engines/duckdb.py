@@ -97,12 +97,12 @@ class DuckDBEngine(SqlEngine):
                 self._staged, self.heights = False, self.plan.source.heights
                 self._connection.execute(f"CREATE VIEW events AS {native}")
                 self._check_fine()
-            self.count(drop_incomplete=self.plan.shape.drop_incomplete)
+            self.count(drop_incomplete=self.plan.reading.drop_incomplete)
         return self
 
     def _native(self) -> str | None:
         """A query of the events where the types of the columns leave no question how to read."""
-        source, shape = self.plan.source, self.plan.shape
+        source, reading = self.plan.source, self.plan.reading
         files = [str(path) for path in source.parquet]
         if not files or any(map(glob.has_magic, files)):
             return None
@@ -119,19 +119,22 @@ class DuckDBEngine(SqlEngine):
             joined = _as_text(self.plan.lifecycle, kinds)
             parts["label"] = joined and f"{parts['label']} || '+' || coalesce({joined}, '')"
         if self.plan.time is not None:
-            utc = shape.zone == "UTC" and shape.timestamp_format is None
+            utc = reading.zone == "UTC" and reading.timestamp_format is None
             parts["ts"] = _as_instant(self.plan.time, kinds, utc=utc)
-        if shape.individual is not None:
-            parts["person"] = _as_text(shape.individual, kinds)
-        for i, column in enumerate(shape.tie_break):
-            declared = column in shape.types
+        if reading.individual is not None:
+            parts["person"] = _as_text(reading.individual, kinds)
+        for i, column in enumerate(reading.tie_break):
+            declared = column in reading.kinds
             parts[f"tie_{i}"] = None if declared else _as_order(column, kinds)
-        if None in parts.values():
+        staged = self.plan.transition and _as_text(self.plan.transition, kinds)
+        if None in parts.values() or (self.plan.transition and staged is None):
             return None
         parts |= {f"more_{i}": quoted(column) for i, column in enumerate(self.plan.further)}
         parts["pos"] = f"(CAST(file_index AS BIGINT) << {FILE_BITS}) + file_row_number"
         chosen = ", ".join(f"{expression} AS {name}" for name, expression in parts.items())
-        return f"SELECT {chosen} FROM {scan}"
+        kept = ", ".join(map(literal, reading.transitions))
+        where = f" WHERE {staged} IS NULL OR {staged} IN ({kept})" if staged else ""
+        return f"SELECT {chosen} FROM {scan}{where}"
 
     def _stage(self) -> None:
         """Copy the events that are needed, batch by batch, read by the rules of memory."""
@@ -143,7 +146,7 @@ class DuckDBEngine(SqlEngine):
 
     def _note(self, clocks: Clocks) -> None:
         self.clocks += clocks
-        if self.plan.shape.timezone is None:
+        if self.plan.reading.timezone is None:
             self.clocks.check("an event")
 
     def _columns(self) -> str:

@@ -66,6 +66,7 @@ class EngineLog(EventLog):
             "left_out": facts.left_out,
             "clocks": facts.clocks,
             "classifier": classifier,
+            "transitions": shaped.transitions,
             "_shaped": shaped,
             "_prepared": {},
             "_sums": {},
@@ -135,6 +136,8 @@ class EngineLog(EventLog):
             left_out=self.left_out,
             clocks=self.clocks,
             classifier=self.classifier,
+            origin=self.origin,
+            transitions=self.transitions,
         )
 
     def _check_room(self, size: int, what: str, advice: str) -> None:
@@ -182,6 +185,10 @@ class EngineLog(EventLog):
         """The columns under their names here, without rows."""
         return self.__dict__["_shaped"].table  # type: ignore[no-any-return]
 
+    def at_hand(self, *columns: str) -> pl.DataFrame | None:
+        """None: the events are in the engine."""
+        return None
+
     def require(self, reads: Reads, columns: Sequence[str] = ()) -> None:
         """Fetch what a mechanism reads, so that it fails now if it must."""
         if reads == "counts":
@@ -189,7 +196,8 @@ class EngineLog(EventLog):
         elif reads == "variants":
             _ = self.variants
         elif reads == "cases":
-            self._check_room(self.events * NEW_EVENT_BYTES, "as many new events", "")
+            advice = "leave times out (times=False, --no-times), or "
+            self._check_room(self.events * NEW_EVENT_BYTES, "as many new events", advice)
             self._check_columns(columns)
         else:
             _ = self._loaded

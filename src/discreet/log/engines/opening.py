@@ -23,9 +23,8 @@ from discreet.log.engines.sources import (
     from_relation,
 )
 from discreet.log.errors import LogError, option
-from discreet.log.events import Classifier
 from discreet.log.raw import RawTable
-from discreet.log.shaping import Shape
+from discreet.log.shaping import Reading
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+]*://")
 DATABASES = (".duckdb", ".ddb")
@@ -66,20 +65,13 @@ def source_of(
     )
 
 
-def counted_by_duckdb(
-    source: Source,
-    shape: Shape,
-    classifier: Classifier,
-    memory: str | int | None,
-    *,
-    further: bool = False,
-) -> EngineLog:
+def counted_by_duckdb(source: Source, reading: Reading) -> EngineLog:
     """Let DuckDB read, check and count the events."""
     from discreet.log.engines.duckdb import DuckDBEngine
 
-    plan = Plan.of(source, shape, classifier, further=further)
-    engine = DuckDBEngine(plan, memory_limit(memory)).read()
-    return EngineLog(engine, plan.shaped, classifier)
+    plan = Plan.of(source, reading)
+    engine = DuckDBEngine(plan, memory_limit(reading.memory)).read()
+    return EngineLog(engine, plan.shaped, reading.classifier)
 
 
 def collected(source: Source) -> RawTable:

@@ -9,9 +9,9 @@ import polars as pl
 
 from discreet.log.engines.sources import Source
 from discreet.log.errors import LogError, option
-from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, labels_of
+from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, labels_of
 from discreet.log.raw import RawTable
-from discreet.log.shaping import Shape, Shaped
+from discreet.log.shaping import Reading, Shaped
 from discreet.log.times import Clocks
 
 
@@ -49,23 +49,20 @@ class Plan:
     """The columns of a source by role, found by the same rules as in memory."""
 
     source: Source
-    shape: Shape
-    classifier: Classifier
+    reading: Reading
     shaped: Shaped
     """What the table would look like in memory, without rows."""
     further: tuple[str, ...] = ()
     """Columns without a role that are to be had, too."""
 
     @classmethod
-    def of(
-        cls, source: Source, shape: Shape, classifier: Classifier, *, further: bool = False
-    ) -> Plan:
+    def of(cls, source: Source, reading: Reading) -> Plan:
         """Find the columns; refuse what does not fit, before anything is read."""
-        shaped = shape.without_rows(RawTable(source.name, source.schema, source.place))
-        labels_of(shaped.table, classifier)
+        shaped = reading.without_rows(RawTable(source.name, source.schema, source.place))
+        labels_of(shaped.table, reading.classifier)
         kinds = source.schema.schema
-        others = [c for c in shaped.further if c != shape.individual and _plain(kinds[c])]
-        return cls(source, shape, classifier, shaped, tuple(others) if further else ())
+        others = [c for c in shaped.further if c != reading.individual and _plain(kinds[c])]
+        return cls(source, reading, shaped, tuple(others) if reading.further else ())
 
     @property
     def case(self) -> str:
@@ -80,33 +77,38 @@ class Plan:
     @property
     def lifecycle(self) -> str | None:
         """The column that is part of the label, if the classifier says so."""
-        joined = self.classifier == "activity+lifecycle"
+        joined = self.reading.classifier == "activity+lifecycle"
         return self.shaped.names[LIFECYCLE] if joined else None
+
+    @property
+    def transition(self) -> str | None:
+        """The column that says which events are kept, if only some are."""
+        return self.shaped.names[LIFECYCLE] if self.reading.transitions else None
 
     @property
     def time(self) -> str | None:
         """The column of the timestamps, unless the order of the file counts."""
-        return self.shaped.names[TIME] if self.shape.order == "time" else None
+        return self.shaped.names[TIME] if self.reading.order == "time" else None
 
     @property
     def columns(self) -> list[str]:
         """All that is read."""
-        roles = (self.case, self.activity, self.lifecycle, self.time, self.shape.individual)
-        listed = (*roles, *self.shape.tie_break, *self.further)
+        roles = (self.case, self.activity, self.lifecycle, self.time, self.reading.individual)
+        listed = (*roles, self.transition, *self.reading.tie_break, *self.further)
         return list(dict.fromkeys(column for column in listed if column is not None))
 
     @property
     def layout(self) -> Layout:
         """What the events have."""
-        if self.time is None and not self.source.ordered and not self.shape.tie_break:
+        if self.time is None and not self.source.ordered and not self.reading.tie_break:
             raise LogError(
                 "the rows of a table have no order to keep; name columns that tell it with "
                 "tie_break= (--tie-break), or read the times"
             )
         return Layout(
             timed=self.time is not None,
-            people=self.shape.individual is not None,
-            ties=len(self.shape.tie_break),
+            people=self.reading.individual is not None,
+            ties=len(self.reading.tie_break),
             placed=self.source.ordered,
         )
 
@@ -117,18 +119,21 @@ class Plan:
         `note` is told how the times of each batch were written.
         """
         shape = replace(
-            self.shape.narrowed(self.columns),
+            self.reading.narrowed(self.columns),
             case=self.case,
             activity=self.activity,
             timestamp=self.time,
-            lifecycle=self.lifecycle,
+            lifecycle=self.lifecycle or self.transition,
             drop_incomplete=False,
         )
         before = 0
         for batch in self.source.batches(self.columns):
-            numbered = batch.with_row_index("row")
+            height, numbered = batch.height, batch.with_row_index("row")
             raw = self._raw(batch, before)
-            if self.shape.drop_incomplete:
+            if self.transition is not None:
+                kept = shape.kept(batch[self.transition])
+                batch, numbered, raw = batch.filter(kept), numbered.filter(kept), raw.only(kept)
+            if self.reading.drop_incomplete:
                 whole = pl.all_horizontal(pl.col(self._required).is_not_null())
                 lacking = batch.filter(~whole).select(case_id=pl.col(self.case).cast(pl.String))
                 yield lacking.with_columns(label=pl.lit(None, dtype=pl.String))
@@ -141,22 +146,22 @@ class Plan:
                 frame = self._frame(shaped, numbered["row"].cast(pl.Int64) + before)
                 extra = [raw.table[c].alias(f"more_{i}") for i, c in enumerate(self.further)]
                 yield frame.with_columns(extra)
-            before += batch.height
+            before += height
 
     def named(self, found: pl.DataFrame) -> pl.DataFrame:
         """Further columns as memory reads them, from values as they stand in the source."""
         raw = RawTable(self.source.name, found, lambda row: "an event")
-        types = {name: kind for name, kind in self.shape.types.items() if name in found.columns}
+        types = {name: kind for name, kind in self.reading.kinds.items() if name in found.columns}
         return pl.DataFrame(
             {
-                self.shaped.further[c]: self.shape.further(raw, c, types.get(c))
+                self.shaped.further[c]: self.reading.further_column(raw, c, types.get(c))
                 for c in found.columns
             }
         )
 
     @property
     def _required(self) -> list[str]:
-        roles = (self.case, self.activity, self.time, self.shape.individual)
+        roles = (self.case, self.activity, self.time, self.reading.individual)
         return [column for column in roles if column is not None]
 
     def _raw(self, batch: pl.DataFrame, before: int) -> RawTable:
@@ -164,7 +169,7 @@ class Plan:
 
     def _frame(self, shaped: Shaped, rows: pl.Series) -> pl.DataFrame:
         table = shaped.table
-        columns = {"case_id": table[CASE], "label": labels_of(table, self.classifier)}
+        columns = {"case_id": table[CASE], "label": labels_of(table, self.reading.classifier)}
         if self.time is not None:
             columns["ts"] = table[TIME].to_physical()
         if shaped.individual is not None:

@@ -27,11 +27,11 @@ from discreet.log.engines.sources import Source, heights_of
 from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
 from discreet.log.listing import files_of, same_schema
-from discreet.log.shaping import Shape
+from discreet.log.shaping import Reading
 from discreet.log.times import EPOCHS
 
 if TYPE_CHECKING:
-    from discreet.log.events import Classifier
+    pass
 
 _KINDS: dict[str, Any] = {
     "string": pl.String,
@@ -97,24 +97,17 @@ def session(memory: int, **more: str) -> Any:
         raise LogError(f"Spark cannot be started ({_said(error)}); it needs Java 17") from None
 
 
-def counted_by_spark(
-    data: Any,
-    shape: Shape,
-    classifier: Classifier,
-    memory: str | int | None,
-    *,
-    further: bool = False,
-) -> EngineLog:
+def counted_by_spark(data: Any, reading: Reading) -> EngineLog:
     """Let Spark read, check and count a data frame, or Parquet files."""
-    limit = memory_limit(memory)
+    limit = memory_limit(reading.memory)
     if hasattr(data, "sparkSession"):
         source, frame = from_frame(data), data
     else:
         files = files_of(Path(data))
         source, frame = from_files(files, Path(data).name), None
-    plan = Plan.of(source, shape, classifier, further=further)
+    plan = Plan.of(source, reading)
     engine = SparkEngine(plan, limit, frame).read()
-    return EngineLog(engine, plan.shaped, classifier)
+    return EngineLog(engine, plan.shaped, reading.classifier)
 
 
 def from_frame(frame: Any) -> Source:
@@ -208,11 +201,11 @@ class SparkEngine(SqlEngine):
         with self._explained():
             chosen = self._expressions()
             if self.layout.placed:
-                self._frame.selectExpr(*chosen).createOrReplaceTempView("unplaced")
+                self._kept(self._frame).selectExpr(*chosen).createOrReplaceTempView("unplaced")
                 self.checked_table = "unplaced"
                 chosen.append(f"shiftleft({_FILE}, {FILE_BITS}) + {_PLACE} AS pos")
-            self._numbered().selectExpr(*chosen).createOrReplaceTempView("events")
-            self.count(drop_incomplete=self.plan.shape.drop_incomplete)
+            self._kept(self._numbered()).selectExpr(*chosen).createOrReplaceTempView("events")
+            self.count(drop_incomplete=self.plan.reading.drop_incomplete)
         return self
 
     def _expressions(self) -> list[str]:
@@ -223,15 +216,25 @@ class SparkEngine(SqlEngine):
             label = f"concat({label}, '+', coalesce({_as_text(plan.lifecycle, kinds)}, ''))"
         parts = {"case_id": _as_text(plan.case, kinds), "label": label}
         if plan.time is not None:
-            parts["ts"] = _as_instant(plan.time, kinds, plan.shape)
-        if plan.shape.individual is not None:
-            parts["person"] = _as_text(plan.shape.individual, kinds)
-        for i, column in enumerate(plan.shape.tie_break):
-            if column in plan.shape.types:
+            parts["ts"] = _as_instant(plan.time, kinds, plan.reading)
+        if plan.reading.individual is not None:
+            parts["person"] = _as_text(plan.reading.individual, kinds)
+        for i, column in enumerate(plan.reading.tie_break):
+            if column in plan.reading.kinds:
                 raise _unclear(column, "a declared type")
             parts[f"tie_{i}"] = quoted(column, "`")
         parts |= {f"more_{i}": quoted(column, "`") for i, column in enumerate(plan.further)}
         return [f"{expression} AS {name}" for name, expression in parts.items()]
+
+    def _kept(self, rows: Any) -> Any:
+        """The rows of the transitions that are kept, and those that carry none."""
+        column, kinds = self.plan.transition, dict(self._frame.dtypes)
+        if column is None:
+            return rows
+        from pyspark.sql.functions import expr
+
+        said = expr(_as_text(column, kinds))
+        return rows.where(said.isNull() | said.isin(*self.plan.reading.transitions))
 
     def _numbered(self) -> Any:
         """The rows with the number of their file and their place in it, where there are files."""
@@ -341,16 +344,16 @@ def _as_text(column: str, kinds: dict[str, str]) -> str:
     return f"CAST({quoted(column, '`')} AS STRING)"
 
 
-def _as_instant(column: str, kinds: dict[str, str], shape: Shape) -> str:
+def _as_instant(column: str, kinds: dict[str, str], reading: Reading) -> str:
     """Microseconds since 1970."""
     kind, name = kinds[column], quoted(column, "`")
-    form = shape.timestamp_format
+    form = reading.timestamp_format
     if form in EPOCHS and kind in _INTEGERS:
         return f"CAST({name} AS BIGINT) * {EPOCHS[form]}"
     if form is None and kind == "timestamp":
         return f"unix_micros({name})"
-    if form is None and shape.zone == "UTC" and kind == "timestamp_ntz":
+    if form is None and reading.zone == "UTC" and kind == "timestamp_ntz":
         return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {name})"
-    if form is None and shape.zone == "UTC" and kind == "date":
+    if form is None and reading.zone == "UTC" and kind == "date":
         return f"unix_date({name}) * {_DAY}L"
-    raise _unclear(column, f"{kind} as times of {shape.zone}")
+    raise _unclear(column, f"{kind} as times of {reading.zone}")

@@ -25,6 +25,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
 from discreet.log.raw import by_row
+from discreet.log.shaping import no_such_transition
 from discreet.log.times import Clocks, in_range
 from discreet.log.variants import Variants
 
@@ -232,6 +233,8 @@ class SqlEngine(ABC):
     def _check(self, per_label: pl.DataFrame) -> None:
         """Refuse events that lack a value, lie outside the calendar, or have no order."""
         total = int(per_label["events"].sum())
+        if not total and self.plan.transition is not None:
+            raise no_such_transition(self.plan.reading.transitions, self.plan.transition)
         if not total:
             raise LogError("no events; there is nothing to release")
         for column, word in self.layout.required.items():

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.parameters import ParameterError, below_one, parameter
+from discreet.parameters import ParameterError, below_one, parameter
 from discreet.privacy.guarantee import Status
 
 FROM_LOG = "from-log"

@@ -16,7 +16,7 @@ from discreet.mechanisms.blocks.alphabet import (
     projected,
     required_alphabet,
 )
-from discreet.mechanisms.parameters import below_one, parameter
+from discreet.parameters import below_one, parameter
 from discreet.releases import A_co
 
 

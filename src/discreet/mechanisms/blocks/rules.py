@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.arrays import Booleans, Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.parameters import ParameterError
+from discreet.parameters import ParameterError
 
 KINDS = ("never_follows", "always_follows", "never_precedes", "always_precedes")
 RuleRows = tuple[tuple[str, ...], ...]

@@ -11,7 +11,7 @@ from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
 from discreet.mechanisms.generative.base import Session, State, check_layers
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
-from discreet.mechanisms.parameters import Interval, ParameterError, between, parameter
+from discreet.parameters import Interval, ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan

@@ -23,14 +23,14 @@ from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
 from discreet.mechanisms.dpim.sampling import Sampler, round_steps
-from discreet.mechanisms.parameters import (
+from discreet.models.document import TreeDocument
+from discreet.parameters import (
     ParameterError,
     below_one,
     between,
     parameter,
     unit_interval,
 )
-from discreet.models.document import TreeDocument
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import RandomStopping, Sequential, Statement, Step

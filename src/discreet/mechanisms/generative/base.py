@@ -19,7 +19,7 @@ import numpy.typing as npt
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
-from discreet.mechanisms.parameters import ParameterError, between, parameter
+from discreet.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan, rdp_epsilon

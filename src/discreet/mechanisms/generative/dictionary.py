@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.parameters import ParameterError, parameter
+from discreet.parameters import ParameterError, parameter
 
 MOST_COLUMNS = 100_000
 

@@ -18,7 +18,7 @@ from discreet.mechanisms.audit_cases import FREQUENT, NO_CASE, UNIQUE_VARIANT, A
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.generative.base import Generative, Session, State, Watch
 from discreet.mechanisms.generative.dictionary import MOST_COLUMNS, Dictionary, dictionary_parameter
-from discreet.mechanisms.parameters import ParameterError, between, parameter
+from discreet.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection
 from discreet.privacy.randomness import Randomness

@@ -41,7 +41,7 @@ from discreet.mechanisms.headtail.spending import (
 )
 from discreet.mechanisms.headtail.tail import Tail
 from discreet.mechanisms.headtail.votes import Estimate
-from discreet.mechanisms.parameters import ParameterError, between, parameter
+from discreet.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Selecting, Statement, Step

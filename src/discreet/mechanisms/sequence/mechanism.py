@@ -20,9 +20,9 @@ from discreet.mechanisms.blocks.alphabet import (
     outside_advice,
 )
 from discreet.mechanisms.generative.base import Generative, Session, State, Watch, check_layers
-from discreet.mechanisms.parameters import ParameterError, between, parameter
 from discreet.mechanisms.sequence.reading import UNDISCLOSED, Finding, noisy_size, seen_through
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
+from discreet.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan, fitted

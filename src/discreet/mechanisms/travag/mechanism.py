@@ -10,8 +10,8 @@ from discreet.mechanisms.audit_cases import CANARIES, AuditCase
 from discreet.mechanisms.generative.base import Session, State, check_layers, joined
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
-from discreet.mechanisms.parameters import between, parameter
 from discreet.mechanisms.travag.sizes import DECODER, DISCRIMINATOR, decoder_sizes, generator_sizes
+from discreet.parameters import between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan

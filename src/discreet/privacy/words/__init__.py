@@ -22,21 +22,25 @@ class Vocabulary:
 
     one: dict[str, str]
     """By unit: the noun in singular."""
+    any_one: dict[str, str]
+    """By unit: whom a budget is about."""
     change: dict[str, dict[str, str]]
     """By neighbours and unit: what the change is that one must not notice."""
     doubt: dict[str, dict[str, str]]
     """By neighbours and unit: what somebody may be undecided about."""
     seeded: str
     unbounded: str
+    no_bound: str
     gist: dict[Strength, dict[str, str]]
     """By strength and unit: what a reader may learn of one case or person."""
     precisely: str
     exception: str
     example: str
     barring: str
-    bounded_cases: str
+    named: dict[str, str]
+    """By unit: its column, and for a person how many cases count; `bounded` without a column."""
+    cases_only: str
     case_column: str
-    individual_column: str
     status: dict[str, str]
     claimed: str
     holds: str

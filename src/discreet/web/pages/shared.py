@@ -370,7 +370,7 @@ def verified_page(house: Inside, person: Anybody, identity: str) -> Response:
 def trust(request: Request, person: Anybody, mechanism: str = "") -> Response:
     """Why this is to be trusted, and what is not protected."""
     names = mechanism_names()
-    name = mechanism if mechanism in names else choosing.SHARED["variants"].recommended
+    name = mechanism if mechanism in names else choosing.SHARED[choosing.usual()].recommended
     owner = mechanism_class(name)
     try:
         promise = owner().guarantee()

@@ -13,12 +13,13 @@ from starlette.datastructures import FormData, UploadFile
 from discreet.errors import DiscreetError
 from discreet.language import translate
 from discreet.log.mapping import load_mapping
+from discreet.log.shaping import Reading
 from discreet.web import choosing
 from discreet.web.asked import approve, checked_seal
 from discreet.web.asked import release as spend
 from discreet.web.database import trail
 from discreet.web.jobs import Job
-from discreet.web.logs import READING, Log
+from discreet.web.logs import Log
 from discreet.web.once import Once
 from discreet.web.pages.common import (
     Anybody,
@@ -41,12 +42,6 @@ from discreet.web.work.pictures import DEPTHS
 router = APIRouter(include_in_schema=False)
 
 ROLES = ("case", "activity", "timestamp", "lifecycle", "individual")
-CHOICES = {
-    "classifier": ("activity", "activity+lifecycle"),
-    "order": ("time", "file"),
-    "duplicates": ("error", "merge"),
-    "decimal": (".", ","),
-}
 TRAIL = 500
 
 
@@ -93,8 +88,7 @@ def columns(request: Request, house: Inside, person: Steward, identity: str) -> 
         log=log,
         job=job,
         roles=ROLES,
-        others=[name for name in READING if name not in ROLES],
-        choices=CHOICES,
+        others=[o for o in Reading.parameters("form").values() if o.name not in ROLES],
     )
 
 
@@ -118,10 +112,13 @@ def _reading(folder: Any, form: FormData) -> dict[str, Any]:
             return load_mapping(path)
         finally:
             path.unlink(missing_ok=True)
-    found: dict[str, Any] = {name: text(form, name) for name in READING if text(form, name)}
-    if "drop_incomplete" in found:
-        found["drop_incomplete"] = True
-    return found
+    offered = Reading.parameters("form")
+    given = {name: text(form, name) for name in offered}
+    return {
+        name: True if offered[name].type is bool else value
+        for name, value in given.items()
+        if value
+    }
 
 
 @router.get("/logs/{identity}/mapping.toml")
@@ -167,7 +164,7 @@ def _choosing(
     problem: str = "",
     form: FormData | None = None,
 ) -> Response:
-    kept = log.choice.get("what", "variants")
+    kept = log.choice.get("what") or choosing.usual(timed=house.timed(log))
     shared = what if what in choosing.SHARED else kept
     names = choosing.offered(shared)
     if mechanism not in names:
@@ -182,6 +179,7 @@ def _choosing(
     else:
         attributes, values["attributes"] = choosing.split_attributes(values.get("attributes") or ())
     advice = house.jobs.latest("advise", log.id, reading=log.reading)
+    unit = log.choice.get("unit") if form is None else text(form, "unit")
     return page(
         request,
         "choose.html",
@@ -198,6 +196,7 @@ def _choosing(
         expert=choosing.expert(mechanism),
         has_delta="delta" in choosing.declared_by(mechanism),
         values=values,
+        unit=unit,
         attributes=attributes,
         names="alphabet" in choosing.declared_by(mechanism),
         advice=advice,
@@ -217,22 +216,25 @@ def set_choice(
     log = house.logs.get(identity)
     what, mechanism = text(form, "what"), text(form, "mechanism")
     given: dict[str, Any] = _prefixed(form, "p.")
+    unit = text(form, "unit") or None
+    if unit == "case":
+        given.pop("cases_per_individual", None)
     columns = [f"{column}:{kind}" for column, kind in _prefixed(form, "a.").items() if kind]
     if columns:
         given["attributes"] = "\n".join([*columns, str(given.get("attributes", ""))])
     level = text(form, "level")
     if level and level != "own":
         given["epsilon"] = level
-    if given.get("zone") == "":  # hours are those of the zone in which times are read
-        given["zone"] = log.reading.get("timezone", "")
     try:
-        choice = choosing.chosen(
+        choice = house.chosen(
+            log,
             {
                 "what": what,
                 "mechanism": mechanism,
                 "suffix": text(form, "suffix"),
                 "parameters": given,
-            }
+                "unit": unit,
+            },
         )
     except DiscreetError as error:
         return _choosing(request, house, log, what, mechanism, person, str(error), form)
@@ -245,7 +247,7 @@ def advise(house: Inside, person: Steward, form: Form, identity: str) -> Respons
     """Begin the sweep over budgets."""
     log = house.logs.get(identity)
     if not log.choice:
-        house.logs.set_choice(log, choosing.chosen({"parameters": {"epsilon": 1.0}}))
+        house.logs.set_choice(log, house.usual(log, {"parameters": {"epsilon": 1.0}}))
     house.advise(house.logs.get(identity), person)
     return to(f"/logs/{identity}/choose#advice")
 
@@ -254,7 +256,7 @@ def advise(house: Inside, person: Steward, form: Form, identity: str) -> Respons
 def trying(request: Request, house: Inside, person: Steward, identity: str) -> Response:
     """Before and after, to see."""
     log = house.logs.get(identity)
-    if not log.choice:
+    if not log.choice or _undecided(log):
         return to(f"/logs/{identity}/choose")
     job = house.jobs.latest("try", log.id, reading=log.reading, choice=log.choice)
     return page(request, "try.html", log=log, job=job)
@@ -283,7 +285,7 @@ def _confirming(
     problem: str | Exception = "",
     purpose: str = "",
 ) -> Response:
-    if not log.choice:
+    if not log.choice or _undecided(log):
         return to(f"/logs/{log.id}/choose")
     built = choosing.build(log.choice)
     known = house.budgets.all()
@@ -295,7 +297,7 @@ def _confirming(
             before, after = house.budgets.after(source, built)
         except DiscreetError as error:
             refused = str(error)
-    promise = built.guarantee()
+    promise = house.promise(log, log.choice)
     return page(
         request,
         "confirm.html",
@@ -458,6 +460,15 @@ def set_budget(request: Request, house: Inside, person: Steward, form: Form) -> 
     source = house.budgets.of(source).source
     house.database.note(person.name, "set a budget", source)
     return to(f"/budgets?source={_quoted(source)}")
+
+
+def _undecided(log: Log) -> bool:
+    """Whether people were named since, and it was not said who is protected."""
+    try:
+        choosing.check_people(log.choice, log.reading)
+    except DiscreetError:
+        return True
+    return False
 
 
 def _done(job: Job) -> Job:

@@ -7,18 +7,23 @@ from typing import Any
 
 from discreet.advice.advising import advise as look
 from discreet.advice.page import budget_table, curves, trial_table
+from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 from discreet.web.work.reading import read
 
 
 def advise(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Try budgets for about as long as was asked for."""
-    given = spec["choice"]["parameters"]
-    bound = given.get("cases_per_individual")
+    choice = spec["choice"]
+    given = dict(choice["parameters"])
+    given.pop("epsilon", None)
+    if choice["mechanism"] not in (WHOLE, DEFAULT_MECHANISM):
+        given = {name: given[name] for name in given if name in ("delta", "cases_per_individual")}
     advice = look(
         read(spec),
-        delta=given.get("delta", 1e-6),
-        parameters={} if bound is None else {"cases_per_individual": bound},
+        delta=given.pop("delta", 1e-6),
+        parameters=given,
         names=("travas",),
+        times=False if choice["what"] == "variants" else None,
         seconds=spec["seconds"],
         repetitions=3,
     )

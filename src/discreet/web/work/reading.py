@@ -15,7 +15,7 @@ from discreet.log.files import GZIP_MAGIC, readable
 from discreet.log.listing import PARQUET, files_of, same_schema
 from discreet.log.reading import read_log
 from discreet.log.types import declared
-from discreet.wholelogs.asking import declared_types
+from discreet.product import declared_types
 
 CHUNK = 1 << 22
 CELL = 8

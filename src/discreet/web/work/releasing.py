@@ -38,7 +38,6 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     assert isinstance(booking, LedgerBooking)
     booking.check(mechanism)
     log = read(spec)
-    booking.recognise(log)
     share = folder / SHARE
     share.mkdir(mode=0o700)
     path = share / f"{spec['stem']}{spec['choice']['suffix']}"
@@ -46,7 +45,6 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     check_price(booking, mechanism, spec)
     drawn = booking.release(mechanism, log)
     certificate = drawn.write(path)
-    booking.confirm(certificate)
     files = [path.name, certificate_path(path).name]
     for further in (_officer, _picture):
         try:
@@ -58,13 +56,16 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {
         "files": files,
         "entry": booking.paid.entry,
-        "notes": [*notes, *mechanism.advice(log)],
+        "notes": notes,
         "summary": {
             "mechanism": certificate.mechanism,
             "what": drawn.describe(),
             "epsilon": None if holds is None else holds.epsilon,
             "delta": None if holds is None else holds.delta,
             "level": certificate.guarantee.level(),
+            "unit": certificate.guarantee.unit,
+            "individual": certificate.guarantee.individual_column,
+            "cases_per_individual": certificate.guarantee.cases_per_individual,
             "digest": certificate.content_sha256,
             "files": files,
         },

@@ -21,7 +21,7 @@ def verify(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {
         "checks": [asdict(finding) for finding in findings],
         "mechanism": certificate.mechanism,
-        "holds": str(certificate.guarantee.holds or "–"),
+        "holds": certificate.guarantee.bound(),
         "explanation": certificate.guarantee.explain(),
         "certificate": certificate.to_dict(),
         "page": "certificate.html",

@@ -23,8 +23,8 @@ from discreet.mechanisms.audit_cases import (
     AuditCase,
 )
 from discreet.mechanisms.base import Fidelity, Mechanism
-from discreet.mechanisms.parameters import Interval, ParameterError, between, fraction, parameter
 from discreet.mechanisms.travas import TraVaS
+from discreet.parameters import Interval, ParameterError, between, fraction, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Statement, Step

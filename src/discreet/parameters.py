@@ -7,7 +7,7 @@ import json
 import math
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args, get_origin
@@ -86,6 +86,8 @@ class Parameter:
     """For lists: what a text stands for, such as the name of a file that holds the list."""
     canonical: Callable[[Any], Any] | None = None
     """For lists: the one form of all that say the same."""
+    faces: frozenset[str] = frozenset()
+    """Where it is offered, if not everywhere."""
 
     @property
     def option(self) -> str:
@@ -102,7 +104,7 @@ class Parameter:
         """The allowed values in words."""
         if self.constraint is not None:
             return str(self.constraint).removeprefix("one of ")
-        if self.type is tuple:
+        if self.type in (tuple, dict):
             return "texts"
         return "any" if self.type is not bool else "yes or no"
 
@@ -137,12 +139,12 @@ class Parameter:
             if not isinstance(value, self.type):
                 raise wrong
             return value
-        if self.type is tuple:
+        if self.type in (tuple, dict):
             if isinstance(value, str) and self.read is not None:
                 return self.read(value)
             try:
-                return _texts(value)
-            except TypeError:
+                return _texts(value) if self.type is tuple else dict(value)
+            except (TypeError, ValueError):
                 raise wrong from None
         if isinstance(value, bool | str):
             raise wrong
@@ -168,6 +170,7 @@ _WORDS = {
     str: "text",
     bool: "yes or no",
     tuple: "list of texts",
+    dict: "table of texts",
 }
 
 
@@ -178,13 +181,24 @@ def parameter(
     *,
     read: Callable[[str], Any] | None = None,
     canonical: Callable[[Any], Any] | None = None,
+    faces: Iterable[str] = (),
 ) -> Any:
     """Declare a dataclass field as a parameter, with what it may be and one line of help.
 
     A list of texts is declared as `tuple[str, ...] | str`; `read` then says what a text means.
     """
-    metadata = {"help": help, "constraint": constraint, "read": read, "canonical": canonical}
+    metadata = {
+        "help": help,
+        "constraint": constraint,
+        "read": read,
+        "canonical": canonical,
+        "faces": frozenset(faces),
+    }
     return dataclasses.field(default=default, metadata=metadata)
+
+
+_PLAIN = {tuple: tuple, Sequence: tuple, dict: dict, Mapping: dict}
+"""The types of fields that hold several texts."""
 
 
 @cache
@@ -200,11 +214,10 @@ def declared(owner: type) -> dict[str, Parameter]:
         if get_origin(kind) in (typing.Union, types.UnionType):
             allowed = [arg for arg in get_args(kind) if arg is not type(None)]
             optional = len(allowed) < len(get_args(kind))
-            kind = next((arg for arg in allowed if get_origin(arg) is tuple), allowed[0])
+            kind = next((arg for arg in allowed if get_origin(arg) in _PLAIN), allowed[0])
         if get_origin(kind) is Literal:
             told["constraint"], kind = OneOf(get_args(kind)), str
-        if get_origin(kind) is tuple:
-            kind = tuple
+        kind = _PLAIN.get(get_origin(kind), kind)
         found[entry.name] = Parameter(
             name=entry.name, type=kind, default=entry.default, optional=optional, **told
         )
