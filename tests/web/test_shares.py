@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from starlette.testclient import TestClient
@@ -79,6 +80,13 @@ def test_one_person_has_a_share_and_everybody_a_first_before_anybody_a_second(
     assert taken(waiting) is None, "two of three workers are one person's share"
     waiting.jobs.cancel(waiting.jobs.get(urgent))
     assert taken(waiting) == own[1]
+
+
+def test_of_those_who_wait_everybody_has_a_turn() -> None:
+    """Also where nothing is at work yet."""
+    waiting = [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b1", "b"), ("b2", "b")]
+    rows = [SimpleNamespace(id=i, person=who, rank=1, state="queued") for i, who in waiting]
+    assert jobs.turns(rows, 2) == ["a1", "b1", "a2", "b2", "a3"]
 
 
 def test_analysts_leave_room_in_the_queue(waiting: House, monkeypatch: pytest.MonkeyPatch) -> None:
