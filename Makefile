@@ -7,6 +7,8 @@ SITE := build/site
 # Processes that run tests side by side; 0 is none but pytest's own. A second one imports everything
 # again and slows the first down: a tenth more CPU in two thirds of the time.
 WORKERS ?= 0
+# `yes` runs the tests in another order each time and says its seed; that seed, in the same order again.
+SHUFFLE ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format docs bench bench-scale postgres chromium java clean
@@ -42,8 +44,9 @@ demo: $(VENV)/.installed ## Install, make a sample log, release it with times, s
 test: export MALLOC_MMAP_THRESHOLD_ := 33554432
 test: export MALLOC_TRIM_THRESHOLD_ := 1073741824
 test: export _RJEM_MALLOC_CONF := dirty_decay_ms:-1,muzzy_decay_ms:-1
-test: $(VENV)/.developing lint postgres chromium java ## Install what tests need, check the code, run all tests (WORKERS=auto: side by side)
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+test: $(VENV)/.developing lint postgres chromium java ## Install what tests need, check the code, run all tests (WORKERS=auto: side by side, SHUFFLE=yes: in any order)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile \
+	 $(if $(SHUFFLE),--random-order$(if $(filter-out yes,$(SHUFFLE)),-seed $(SHUFFLE)))
 
 lint: $(VENV)/.developing ## Check style (ruff), types (mypy, strict) and layers (import-linter)
 	$(BIN)/ruff check

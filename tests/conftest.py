@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.lookalikes import generate
+
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
     from discreet.privacy.randomness import Randomness
@@ -58,28 +60,30 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Give each test noise of its own, the same in every run: a failure is never chance.
+    """Give each test noise of its own, the same in every run, and nobody's settings.
 
-    Such noise counts as secure, since a test is about the release that anybody would get. What
+    A failure is never chance, nor one of the order of tests: a command may set the language. Such
+    noise counts as secure, since a test is about the release that anybody would get. What
     another process draws, and what was asked for while tests were collected, is the system's.
     """
     from discreet.privacy.randomness import Randomness
 
-    if item.config.getoption("--fresh-noise"):
-        return (yield)
     known = Randomness.seeded(zlib.crc32(item.nodeid.encode()))
 
     def system(owner: type[Randomness]) -> Randomness:
         return owner(known.words, secure=True)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Randomness, "system", classmethod(system))
+        for name in [name for name in os.environ if name.startswith("DISCREET_")]:
+            patch.delenv(name)
+        if not item.config.getoption("--fresh-noise"):
+            patch.setattr(Randomness, "system", classmethod(system))
         return (yield)
 
 
 @dataclass(frozen=True)
 class RealLog:
-    """A public log and its counts, established by two other readers."""
+    """A public log and its counts, established by two other readers; or by who generated it."""
 
     file: str
     cases: int
@@ -87,6 +91,7 @@ class RealLog:
     events: int
     activities: int
     with_lifecycle: tuple[int, int] | None = None  # variants and activities by name+lifecycle
+    generated: bool = False
 
     def __str__(self) -> str:
         return self.file.partition(".")[0]
@@ -114,7 +119,6 @@ def no_ledger_of_ones_own(
     """Keep the tests away from the ledger of whoever runs them, each with a folder of its own."""
     own = tmp_path_factory.getbasetemp() / f"data-{next(_NUMBERS)}"  # made by who needs it
     monkeypatch.setenv("XDG_DATA_HOME", str(own))
-    monkeypatch.delenv("DISCREET_LEDGER", raising=False)
 
 
 @pytest.fixture(autouse=True)
@@ -125,25 +129,54 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, inherited)
 
 
+FOLDER = Path(os.environ.get("DISCREET_LOGS", ROOT.parent / "shared" / "logs"))
+"""Where public logs are looked for."""
+
+
+@dataclass(frozen=True)
+class RealLogs:
+    """The public logs by name; in place of one that is not at hand, one generated in its shape."""
+
+    spare: Path
+    """The folder of those that are generated."""
+
+    @cache  # noqa: B019
+    def __getitem__(self, name: str) -> tuple[RealLog, Path]:
+        log = next(log for log in REAL_LOGS if str(log) == name)
+        if (path := FOLDER / log.file).is_file():
+            return log, path
+        path = self.spare / log.file
+        counted = generate(name, path)
+        return RealLog(log.file, **vars(counted), generated=True), path
+
+
 @pytest.fixture(scope="session")
-def real_logs() -> Path:
-    """The folder of real logs; tests that need one skip where it is absent."""
-    folder = Path(os.environ.get("DISCREET_LOGS", ROOT.parent / "shared" / "logs"))
-    if not folder.is_dir():
-        pytest.skip(f"no real logs in {folder}; name their folder in DISCREET_LOGS")
-    return folder
+def real_logs(tmp_path_factory: pytest.TempPathFactory) -> RealLogs:
+    """The public logs by name, each with its path."""
+    return RealLogs(tmp_path_factory.mktemp("lookalikes"))
 
 
-@pytest.fixture(params=REAL_LOGS, ids=str)
-def real_log(request: pytest.FixtureRequest, real_logs: Path) -> tuple[RealLog, Path]:
+@pytest.fixture(params=map(str, REAL_LOGS))
+def real_log(request: pytest.FixtureRequest, real_logs: RealLogs) -> tuple[RealLog, Path]:
     """Every real log in turn, with its path."""
-    return located(request.param, real_logs)
+    return real_logs[request.param]
 
 
-@pytest.fixture(params=[log for log in REAL_LOGS if log.events < 100_000], ids=str)
-def small_real_log(request: pytest.FixtureRequest, real_logs: Path) -> tuple[RealLog, Path]:
+@pytest.fixture(params=[str(log) for log in REAL_LOGS if log.events < 100_000])
+def small_real_log(request: pytest.FixtureRequest, real_logs: RealLogs) -> tuple[RealLog, Path]:
     """Every real log but the biggest."""
-    return located(request.param, real_logs)
+    return real_logs[request.param]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How to add real logs, where some are missing."""
+    missing = [log.file for log in REAL_LOGS if not (FOLDER / log.file).is_file()]
+    if missing:
+        terminalreporter.write_line(
+            f"{len(missing)} of {len(REAL_LOGS)} public logs, such as {missing[0]}, are not in "
+            f"{FOLDER}: generated ones of their shape stood in. CONTRIBUTING.md says where to get "
+            "them; name their folder in DISCREET_LOGS."
+        )
 
 
 @cache
@@ -152,11 +185,3 @@ def read_once(path: Path) -> EventLog:
     from discreet.log.reading import read_log
 
     return read_log(path)
-
-
-def located(log: RealLog, folder: Path) -> tuple[RealLog, Path]:
-    """The log and its path, or a skip."""
-    path = folder / log.file
-    if not path.is_file():
-        pytest.skip(f"{log.file} is not in {folder}")
-    return log, path

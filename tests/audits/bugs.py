@@ -4,20 +4,26 @@ keep."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from discreet.arrays import Integers, Ints
+from discreet.arrays import Floats, Integers, Ints
 from discreet.audits.reference import Figures, LaplaceCount
+from discreet.audits.result import GIVEN
+from discreet.audits.subjects import Subject, subjects_of
 from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
+from discreet.mechanisms.blocks.contributions import Contributions, Norm, grid_of
+from discreet.mechanisms.generative.over_dictionary import OverDictionary
+from discreet.mechanisms.headtail.examples import Examples
 from discreet.mechanisms.travas import VARIANTS, TraVaS
 from discreet.parameters import parameter
 from discreet.privacy.accounting import zcdp_rho
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import discrete_laplace
 from discreet.privacy.partition import TruncatedSelection
@@ -237,3 +243,82 @@ def reading_every_case(step: Step) -> Step | None:
     if not isinstance(step, Sampled):
         return None
     return EveryCase(step.name, step.below, step.share)
+
+
+def lone_bounds(
+    self: Contributions,
+    runs: int,
+    counts: Ints,
+    bound: int,
+    norm: Norm,
+    noise: CountNoise,
+    rng: Randomness,
+) -> Floats:
+    """`Contributions.noisy_runs`, which bounds what a case adds if no other is like it."""
+    grid = grid_of(noise)
+    alone = counts[self.owner] == 1
+    steps = np.where(alone, self.bounded(bound, norm, len(counts), grid), self.times * grid)
+    total = np.zeros(self.size, dtype=np.int64)
+    np.add.at(total, self.key, steps * counts[self.owner])
+    return noise.finer(grid).added(np.tile(total, (runs, 1)), rng) / grid
+
+
+SOUND_SUM = Examples.clipped_sum
+
+
+def clipping_few(self: Examples, weights: Integers) -> Integers:
+    """`Examples.clipped_sum`, which clips variants of fewer than three cases only."""
+    of_pair = self.summed.sum(axis=0)
+    many = replace(self, summed=self.summed * (of_pair > 2), owner=np.arange(len(of_pair)))
+    few = replace(self, summed=self.summed * (of_pair <= 2))
+    rows = many.gradients(weights).astype(np.float64)
+    unclipped: Integers = (many.summed @ rows).astype(np.int64)
+    return unclipped + SOUND_SUM(few, weights)
+
+
+SOUND_BEGINNING = OverDictionary._begin
+
+
+def raw_number_of_cases(
+    self: OverDictionary, variants: Variants, rng: Randomness
+) -> dict[str, Any]:
+    """`OverDictionary._begin`, which draws a noisy number of cases and goes on with the raw one."""
+    facts = SOUND_BEGINNING(self, variants, rng) | {"trained_on": max(1, variants.cases)}
+    return facts | ({"cases": variants.cases} if self.cases is None else {})
+
+
+SHARED_BUGS: dict[str, tuple[str, dict[str, Any], type, str, Any]] = {
+    "bounds for lone cases": (
+        "df-laplace",
+        {"bound": 3, "delta": 0.0},
+        Contributions,
+        "noisy_runs",
+        lone_bounds,
+    ),
+    "clips for few cases": (
+        "headtail",
+        {"delta": 1e-6, GIVEN: {"coverage probe": (0, 800)}},
+        Examples,
+        "clipped_sum",
+        clipping_few,
+    ),
+    "ddpm's number of cases": ("ddpm", {"steps": 2}, OverDictionary, "_begin", raw_number_of_cases),
+    "travag's number of cases": (
+        "travag",
+        {"steps": 2},
+        OverDictionary,
+        "_begin",
+        raw_number_of_cases,
+    ),
+}
+"""Bugs that only a case shows whose variant many have: mechanism, parameters that lead there, and
+what is written in place of what."""
+
+
+def led_there(name: str, wanted: dict[str, Any]) -> Subject:
+    """The mechanism with the declared parameters that lead to a bug."""
+    return next(
+        one
+        for one in subjects_of(name)
+        if wanted.items() <= one.parameters.items() and one.parameters.get("cases", 1)
+    )

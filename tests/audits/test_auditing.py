@@ -22,8 +22,9 @@ from discreet.mechanisms.registry import mechanism_names
 from discreet.mechanisms.travas import TraVaS
 from discreet.parameters import ParameterError
 from tests.audits import bugs
+from tests.audits.efforts import exactly
 
-FEW = Effort(runs=400, seconds=30.0)
+FEW = exactly(400)
 HARDLY_ANY = Effort(runs=24, seconds=0.0, fewest=24, trials=6)
 
 
@@ -33,7 +34,7 @@ def run(arguments: list[str]) -> Any:
 
 
 def test_sampling_alone_comes_within_15_percent() -> None:
-    effort = Effort(runs=16_000, seconds=60.0)
+    effort = exactly(16_000)
     for mechanism in (LaplaceCount(epsilon=1), TraVaS(epsilon=1, delta=0.01)):
         (found,) = audit(mechanism, pairs=[pair("one more")], effort=effort).pairs
         assert found.promise is not None
@@ -43,7 +44,7 @@ def test_sampling_alone_comes_within_15_percent() -> None:
 
 def test_a_published_claim_is_refuted_without_violating_its_certificate() -> None:
     tied = pair("tied runs", pairs_of("utravas"))
-    found = audit("utravas", fidelity="published", runs=3, pairs=[tied], effort=Effort(2000, 60))
+    found = audit("utravas", fidelity="published", runs=3, pairs=[tied], effort=exactly(2000))
     assert found.verdict == "no guarantee"
     assert found.claim_refuted
     assert found.words() == "claim refuted"
@@ -132,7 +133,7 @@ def test_a_mechanism_of_others_gets_the_usual_pairs() -> None:
 
 def test_not_tested_is_a_verdict() -> None:
     """The only pair changes what the promise takes as public, so nothing was held against it."""
-    effort = Effort(runs=200, seconds=0.0, fewest=200)
+    effort = exactly(200)
     found = audit("df-laplace", alphabet="from-log", pairs=[pair("new activity")], effort=effort)
     assert found.guarantee.holds is not None
     assert found.verdict == "not tested"
@@ -212,7 +213,7 @@ event would have to be seen five deviations less or more often than it is."""
 def test_a_published_claim_is_refuted(name: str) -> None:
     telling, runs = REFUTED[name]
     published = subjects_of(name)[-1].parameters
-    effort = Effort(runs=runs, seconds=60.0, fewest=runs)
+    effort = exactly(runs)
     found = audit(name, pairs=[pair(telling, pairs_of(name))], effort=effort, **published)
     assert found.claim_refuted
 

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,21 @@ STEPS = 4
 MODEL = "model.discreet"
 SMALL = ("--max-length", "8", "--steps", str(STEPS), "--alphabet", "from-log")
 TRAIN = ("train", "log.csv", "-o", MODEL, *SMALL)
+
+
+HELD = """
+import signal, sys
+from discreet.cli import main, train
+
+def wait(*_):
+    print("kept", flush=True)
+    signal.pause()
+
+train._Meter.read = wait
+sys.argv = ["discreet", *sys.argv[1:]]
+main()
+"""
+"""`discreet` whose training never gets past its first checkpoint."""
 
 
 def spends(source: str = "town") -> int:
@@ -100,24 +114,22 @@ def test_stopped_and_gone_on_with_is_paid_for_once(desk: Desk, by: signal.Signal
 def test_a_killed_training_goes_on(desk: Desk) -> None:
     """kill -9 right after the first checkpoint; the same command finishes the run."""
     desk.run("budget", "set", "town", "--epsilon", "1", "--delta", "1e-5")
-    command = [sys.executable, "-m", "discreet.cli", *TRAIN[:4], "--alphabet", "from-log"]
-    command += ["--max-length", "8", "--steps", "2000", "--source", "town"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    path = checkpoint_path(desk.folder / MODEL)
-    try:
-        until = time.monotonic() + 300
-        while _first_state(path) is None:
-            assert time.monotonic() < until
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.05)
-        process.send_signal(signal.SIGKILL)
-    finally:
+    command = [*TRAIN, "--source", "town"]
+    with subprocess.Popen(
+        [sys.executable, "-c", HELD, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
         process.kill()
-        process.communicate()
+        assert said == "kept\n", process.communicate()[1]
+    path = checkpoint_path(desk.folder / MODEL)
     assert spends() == 1
     found = _first_state(path)
     assert found is not None
-    assert found.taken["network"] < 2000
+    assert found.taken["network"] < STEPS
 
     from discreet.cli import train
 
@@ -127,7 +139,7 @@ def test_a_killed_training_goes_on(desk: Desk) -> None:
             "read",
             lambda meter, progress, every: os.kill(os.getpid(), signal.SIGINT),
         )
-        desk.run(*command[3:], code=130)
+        desk.run(*command, code=130)
     assert spends() == 1
     later = _first_state(path)
     assert later is not None

@@ -8,26 +8,16 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Desk
+from tests.log.test_cautions import CASES, PATIENTS, rows
 
-CASES, PATIENTS = 120, 40
 PRICE = ("--epsilon", "1", "--delta", "1e-4", "-m", "travas")
 NAMED = ("--individual", "patient_id")
 
 
 @pytest.fixture
 def ward(desk: Desk) -> Desk:
-    """Cases of patients, three each, with a start and a completion of everything."""
-    rows = 4 * CASES
-    frame = pl.DataFrame(
-        {
-            "case": [f"c{i // 4}" for i in range(rows)],
-            "activity": ["a", "a", "b", "b"] * CASES,
-            "time": [f"2024-01-01T{i // 60:02}:{i % 60:02}:00Z" for i in range(rows)],
-            "lifecycle": ["start", "complete"] * (2 * CASES),
-            "patient_id": [f"p{(i // 4) % PATIENTS}" for i in range(rows)],
-        }
-    )
-    frame.write_csv(desk.folder / "ward.csv")
+    """Cases of patients, up to three each, with a start and a completion of everything."""
+    rows().write_csv(desk.folder / "ward.csv")
     return desk
 
 
@@ -38,7 +28,7 @@ def unframed(shown: str) -> str:
 def told(words: str) -> None:
     """The holder is told of the column of people and of the rows of the lifecycle."""
     assert "any one case, not any one person: the column 'patient_id' looks as if" in words
-    assert "40 with 120 cases, up to 3 each" in words
+    assert "25 with 60 cases, up to 3 each" in words
     assert "--individual patient_id" in words
     assert "one is repeated" in words
     assert "--transitions complete" in words
@@ -51,7 +41,7 @@ def test_inspect_advise_compare_and_look_say_that_cases_are_protected(ward: Desk
     facts = ward.json("inspect", "ward.csv")
     assert facts["people"]["people"] == PATIENTS
     assert facts["people"]["bound"] == 3
-    assert facts["transitions"]["events"] == {"start": 240, "complete": 240}
+    assert facts["transitions"]["events"] == {"start": 120, "complete": 120}
     assert len(facts["cautions"]) == 2
     told(ward.run("release", "ward.csv", "-o", "out.csv", *PRICE, "--look").stderr)
     quick = ("--seconds", "1", "-m", "travas", "--epsilon", "1")
@@ -81,7 +71,7 @@ def test_a_person_that_is_named_asks_for_the_bound(ward: Desk) -> None:
     assert "how many cases" in ward.refused("release", "none", "-o", "o.csv", *NAMED, "--dry-run")
     assert "how many cases" in ward.refused("train", "none", "-o", "m.discreet", *NAMED)
     looked = ward.run("release", "ward.csv", "-o", "out.csv", *PRICE, *NAMED, "--look").stderr
-    assert "'patient_id' names people, 40 with 120 cases, up to 3 each" in looked
+    assert "'patient_id' names people, 25 with 60 cases, up to 3 each" in looked
     assert "3 would keep 100% of the cases" in looked
 
 
@@ -119,3 +109,10 @@ def test_one_transition_is_released_for_each_activity(ward: Desk) -> None:
         if "lifecycle" in first.columns and len(expected) == 4:
             names = [f"{a}+{t}" for a, t in zip(names, first["lifecycle"].to_list(), strict=True)]
         assert names == expected
+
+
+def test_a_release_of_lifecycle_rows_can_be_verified(ward: Desk) -> None:
+    ward.run("release", "ward.csv", "-o", "out.csv", *PRICE)
+    assert "lifecycle" not in (ward.folder / "out.csv").read_text()
+    shown = ward.run("certificate", "out.csv")
+    assert "✓ the content is what was released" in shown.stdout

@@ -15,12 +15,17 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 from sqlalchemy import event, make_url, text
 
 from discreet.ledger import entering as ledger_module
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
+from discreet.log.errors import LogError
+from discreet.log.reading import read_log
+from discreet.log.samples import sample_log
+from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget
 from tests.conftest import ROOT
 from tests.ledger.racer import promise
@@ -279,3 +284,32 @@ def test_a_server_that_is_not_there() -> None:
         with pytest.raises(LedgerError, match="the database server is running") as caught:
             Ledger(f"postgresql+psycopg://ada:secret@127.0.0.1:{port}/ledger")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [b"text", b"\xff"])
+def test_a_column_that_is_not_plain_costs_nothing(file: Path, value: bytes) -> None:
+    """Whether its values happen to be readable or not: that decided about a booked release."""
+    table = sample_log("permits", cases=20, seed=2).table
+    log = read_log(table.with_columns(pl.lit(value).alias("odd")))
+    chosen = mechanism("whole", epsilon=1000, variants="travas", attributes="odd")
+    with Ledger(file) as ledger:
+        ledger.set_budget("fresh", Budget(10_000, 1e-3))
+        before = ledger.account("fresh")
+        with pytest.raises(LogError, match="'odd' holds Binary"):
+            ledger.release(chosen, log, source="fresh")
+        assert ledger.account("fresh") == before
+
+
+def test_a_file_that_was_replaced_costs_nothing(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb", reason="needs the extra duckdb")
+    path = tmp_path / "log.parquet"
+    sample_log("permits", cases=20, seed=2).table.write_parquet(path)
+    log = read_log(path, engine="duckdb")
+    chosen = mechanism("whole", epsilon=1000, variants="travas")
+    sample_log("permits", cases=20, seed=3).table.write_parquet(path)
+    with Ledger(file) as ledger:
+        ledger.set_budget("fresh", Budget(10_000, 1e-3))
+        before = ledger.account("fresh")
+        with pytest.raises(LogError, match="was changed after reading began"):
+            ledger.release(chosen, log, source="fresh")
+        assert ledger.account("fresh") == before

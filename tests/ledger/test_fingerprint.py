@@ -19,6 +19,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.log.events import ACTIVITY, EventLog
 from discreet.log.samples import sample_log
 from discreet.privacy.guarantee import Budget
+from tests.conftest import RealLogs, read_once
 
 KEY = bytes(range(32))
 FIRST = "3fcdb2a1ee9e17e681726eb74d0ebdd7ac6cce5619c57cc2ffa25a0d7c96bc3b"
@@ -35,20 +36,15 @@ def test_the_same_log_in_every_format(log: EventLog, tmp_path: Path, name: str) 
     assert fingerprint(discreet.read_log(tmp_path / name), KEY) == fingerprint(log, KEY)
 
 
-def test_a_real_log_as_xes_and_as_csv(real_logs: Path, tmp_path: Path) -> None:
-    path = real_logs / "Sepsis.xes.gz"
-    if not path.is_file():
-        pytest.skip(f"{path.name} is not in {real_logs}")
-    log = discreet.read_log(path)
+def test_a_real_log_as_xes_and_as_csv(real_logs: RealLogs, tmp_path: Path) -> None:
+    log = read_once(real_logs["Sepsis"][1])
     discreet.write_log(log, tmp_path / "sepsis.csv")
     assert fingerprint(discreet.read_log(tmp_path / "sepsis.csv"), KEY) == fingerprint(log, KEY)
 
 
-def test_the_classifier_does_not_matter(real_logs: Path) -> None:
-    path = real_logs / "BPIC2013_open_problems.xes.gz"
-    if not path.is_file():
-        pytest.skip(f"{path.name} is not in {real_logs}")
-    plain = discreet.read_log(path)
+def test_the_classifier_does_not_matter(real_logs: RealLogs) -> None:
+    path = real_logs["BPIC2013_open_problems"][1]
+    plain = read_once(path)
     both = discreet.read_log(path, classifier="activity+lifecycle")
     assert plain.activities != both.activities
     assert fingerprint(plain, KEY) == fingerprint(both, KEY)

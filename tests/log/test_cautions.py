@@ -115,10 +115,8 @@ def test_lifecycle_rows_are_said_to_repeat_every_activity() -> None:
     assert "in 100.00% of the cases one is repeated, and in 0.00% if only 'complete'" in words
     assert "--transitions complete" in words
     assert "--classifier activity+lifecycle" in words
-    forms: list[dict[str, Any]] = [
-        {"transitions": "complete"},
-        {"classifier": "activity+lifecycle"},
-    ]
+    forms: tuple[dict[str, Any], ...]
+    forms = ({"transitions": "complete"}, {"classifier": "activity+lifecycle"})
     for form in forms:
         assert transitions_in(read_log(rows(), **form)) is None
     assert transitions_in(read_log(rows(lifecycle=pl.lit("complete")))) is None

@@ -15,7 +15,7 @@ from discreet.log.files import opened
 from discreet.log.reading import read_log
 from discreet.log.types import Type
 from discreet.log.xes_plain import read_plain
-from tests.conftest import REAL_LOGS, RealLog, read_once
+from tests.conftest import REAL_LOGS, RealLog, RealLogs, read_once
 
 Located = tuple[RealLog, Path]
 
@@ -39,11 +39,11 @@ def test_counts(real_log: Located) -> None:
     )
 
 
-def test_counts_by_lifecycle(real_logs: Path) -> None:
-    for known in REAL_LOGS:
-        if known.with_lifecycle:
-            log = read_log(real_logs / known.file, classifier="activity+lifecycle")
-            assert (len(log.variants), len(log.activities)) == known.with_lifecycle
+@pytest.mark.parametrize("name", [str(log) for log in REAL_LOGS if log.with_lifecycle])
+def test_counts_by_lifecycle(real_logs: RealLogs, name: str) -> None:
+    known, path = real_logs[name]
+    log = read_log(path, classifier="activity+lifecycle")
+    assert (len(log.variants), len(log.activities)) == known.with_lifecycle
 
 
 def test_every_real_log_is_plain(small_real_log: Located) -> None:
@@ -93,16 +93,15 @@ def test_agrees_with_r4pm(real_log: Located, tmp_path: Path) -> None:
     assert path.name == "CoSeLoG_receipt.xes.gz" or filled.equals(other)
 
 
-@pytest.mark.parametrize("name", ["Sepsis.xes.gz"])
-def test_ties_keep_the_order_of_the_file(real_logs: Path, name: str) -> None:
-    log = read_once(real_logs / name)
+def test_ties_keep_the_order_of_the_file(real_logs: RealLogs) -> None:
+    log = read_once(real_logs["Sepsis"][1])
     frame = log.frame.with_row_index("row").with_columns(position=pl.Series(log.order))
     again = frame.sort(CASE, TIME, "position", maintain_order=True).group_by(CASE).agg(ACTIVITY)
     mine = frame.group_by(CASE).agg(ACTIVITY)
     assert_frame_equal(again, mine, check_row_order=False)
 
 
-def test_lifecycle_is_absent_where_the_file_has_none(real_logs: Path) -> None:
-    log: EventLog = read_once(real_logs / "BPIC2020_PrepaidTravelCost.xes.gz")
+def test_lifecycle_is_absent_where_the_file_has_none(real_logs: RealLogs) -> None:
+    log: EventLog = read_once(real_logs["BPIC2020_PrepaidTravelCost"][1])
     assert LIFECYCLE not in log.table.columns
     assert log.attributes["concept:name"] == "Prepaid Travel Costs"

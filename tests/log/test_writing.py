@@ -18,7 +18,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.reading import read_log
 from discreet.log.writing import write_log
-from tests.conftest import RealLog, read_once
+from tests.conftest import RealLog, RealLogs, read_once
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -229,9 +229,9 @@ def test_pm4py_reads_what_we_write(tmp_path: Path, small_real_log: tuple[RealLog
         assert_frame_equal(theirs, log.frame.select(CASE, ACTIVITY, TIME))
 
 
-def test_pm4py_mines_what_we_write(tmp_path: Path, real_logs: Path) -> None:
+def test_pm4py_mines_what_we_write(tmp_path: Path, real_logs: RealLogs) -> None:
     path = tmp_path / "log.xes"
-    write_log(read_once(real_logs / "CCC19.xes.gz"), path, attributes=CERTIFICATE)
+    write_log(read_once(real_logs["CCC19"][1]), path, attributes=CERTIFICATE)
     frame = pm4py_read(path, "iterparse")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

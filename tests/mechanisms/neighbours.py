@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
+from pathlib import Path
 from typing import Any
 
 from scipy.stats import beta
@@ -25,6 +26,7 @@ class Small:
     individual_column: str | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     classifier: str = "activity"
+    origin: tuple[Path, ...] = ()
 
     @cached_property
     def variants(self) -> Variants:

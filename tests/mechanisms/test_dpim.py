@@ -31,7 +31,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, noise_of
 from discreet.verification import check_certificate
 from tests.composition import basic, zcdp
-from tests.conftest import read_once
+from tests.conftest import RealLogs, read_once
 
 SHARES = (0.65, 0.25, 0.1)
 LETTERS = tuple("abcd")
@@ -423,8 +423,8 @@ class TestRealLogs:
             "CoSeLoG_receipt",
         ],
     )
-    def test_at_epsilon_one_strict_beats_the_control(self, name: str, real_logs: Path) -> None:
-        log = read_once(real_logs / f"{name}.xes.gz")
+    def test_at_epsilon_one_strict_beats_the_control(self, name: str, real_logs: RealLogs) -> None:
+        log = read_once(real_logs[name][1])
         release = DPIM(epsilon=1, alphabet=log.activities).release(log, insecure_seed=1)
         assert release.artefact.tree is not None
         result = replay(release.artefact.tree, log.variants)
@@ -445,9 +445,9 @@ class TestRealLogs:
         ],
     )
     def test_without_noise_it_is_as_good_as_the_inductive_miner(
-        self, name: str, classifier: str, real_logs: Path
+        self, name: str, classifier: str, real_logs: RealLogs
     ) -> None:
-        log = read_log(real_logs / f"{name}.xes.gz", classifier=classifier)  # type: ignore[arg-type]
+        log = read_log(real_logs[name][1], classifier=classifier)  # type: ignore[arg-type]
         mechanism = DPIM(epsilon=100_000, alphabet=log.activities)
         tree = mechanism.release(log).artefact.tree
         assert tree is not None

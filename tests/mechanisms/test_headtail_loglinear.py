@@ -70,6 +70,18 @@ def test_one_case_changes_a_step_by_the_clip_at_most(
     assert sum(int(x) ** 2 for x in change.ravel()) <= CLIP**2
 
 
+@given(logs, st.lists(st.sampled_from(LETTERS), min_size=9, max_size=60), st.integers(0, 99))
+@settings(max_examples=20, deadline=None)
+def test_a_case_like_many_others_changes_it_no_more(
+    counts: dict[tuple[str, ...], int], case: list[str], seed: int
+) -> None:
+    weights, many = some_weights(seed), {**counts, tuple(case): 20}
+    for trace in many:
+        more = {**many, trace: many[trace] + 1}
+        change = stepped(more, weights) - stepped(many, weights)
+        assert sum(int(x) ** 2 for x in change.ravel()) <= CLIP**2
+
+
 def test_a_very_long_case_changes_it_no_more() -> None:
     change = stepped({("a", "b", "a", "c") * 5000: 1}, some_weights(1))
     assert sum(int(x) ** 2 for x in change.ravel()) <= CLIP**2

@@ -388,4 +388,5 @@ def test_the_note_says_which_variants_are_rather_hidden(clear_model: bool) -> No
     ways = [reserved(chosen._selecting(way)) for way in (FEW_HIDDEN, MANY_HIDDEN)]
     assert all(way.probability(least - 1) < 0.5 for way in ways)
     assert any(way.probability(least) >= 0.5 for way in ways)
-    assert not any("fewer than" in one for one in HeadTail(epsilon=1, alphabet=("a", "b"))._notes())
+    closed = HeadTail(epsilon=1, delta=0, alphabet=("a", "b"))
+    assert not any("fewer than" in one for one in closed._notes())

@@ -18,7 +18,7 @@ from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.steps import noise_of
 from discreet.verification import check_certificate
-from tests.conftest import read_once
+from tests.conftest import RealLogs, read_once
 from tests.mechanisms.neighbours import Small, loss_at_least
 
 LABELS = ("a", "b")
@@ -136,16 +136,17 @@ def test_logs_of_next_to_nothing_are_released(
 
 
 @pytest.mark.parametrize(
-    ("file", "length", "least", "similarity"),
-    [("Sepsis.xes.gz", 23, 4, 0.63), ("BPIC2013_incidents.xes.gz", 25, 8, 0.86)],
+    ("name", "length", "least", "similarity", "alike"),
+    [("Sepsis", 23, 4, 0.63, 0.70), ("BPIC2013_incidents", 25, 8, 0.86, 0.913)],
 )
 def test_published_reproduces_the_authors_code(
-    file: str, length: int, least: int, similarity: float, real_logs: Path
+    name: str, length: int, least: int, similarity: float, alike: float, real_logs: RealLogs
 ) -> None:
-    log = read_once(real_logs / file)
+    known, path = real_logs[name]
+    log = read_once(path)
     chosen = Laplace(fidelity="published", epsilon=1, max_length=length, min_count=least)
     found = [relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(3)]
-    assert sum(found) / 3 == pytest.approx(similarity, abs=0.04)
+    assert sum(found) / 3 == pytest.approx(alike if known.generated else similarity, abs=0.04)
 
 
 def test_no_budget_makes_a_real_log_explode(small_real_log: tuple[object, Path]) -> None:

@@ -22,7 +22,7 @@ from discreet.models.tree import (
 )
 from tests.models.playout import play_out
 
-from ..conftest import RealLog, read_once
+from ..conftest import RealLog, RealLogs, read_once
 from .peer import frame, quiet, trace_fitness
 from .test_tree import trees
 
@@ -145,8 +145,8 @@ def test_nets_are_as_large_as_pm4py_s(tree: Tree) -> None:
     assert abs(len(ours.places) - len(theirs.places)) <= 2
 
 
-def test_precision_simplicity_generalisation_are_pm4py_s(real_logs: Path) -> None:
-    events = read_once(real_logs / "CoSeLoG_receipt.xes.gz")
+def test_precision_simplicity_generalisation_are_pm4py_s(real_logs: RealLogs) -> None:
+    events = read_once(real_logs["CoSeLoG_receipt"][1])
     tree = inductive_miner(events.variants, 0.5)
     result = replay(tree, events.variants)
     with quiet():

@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, ClassVar
+from zlib import crc32
 
+import numpy as np
 import pytest
 
+from discreet.audits.mutants import ByCounts
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import SWAP_ONLY_CASE, AuditCase
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism_class, mechanism_names
-from discreet.mechanisms.travas import TraVaS
+from discreet.mechanisms.travas import VARIANTS, TraVaS
 from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.partition import OptimalSelection, TruncatedSelection
 from discreet.privacy.randomness import Randomness
@@ -90,6 +93,32 @@ class Random(TraVaS):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FirstCome(TraVaS):
+    """A copy of TraVaS whose variants come out in the order of their first cases, which says how
+    the log was sorted, and by it who came first."""
+
+    name: ClassVar[str] = "first come"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        found = super()._draw(log, rng)
+        came = [log.variants.sequence(i) for i in dict.fromkeys(log.variant_of_case.tolist())]
+        places = sorted(range(len(found)), key=lambda i: came.index(found.sequence(i)))
+        return found.take(np.array(places, dtype=np.int64))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hashed(TraVaS):
+    """A copy of TraVaS whose variants come out in the order of a hash, as elements of a set do."""
+
+    name: ClassVar[str] = "hashed"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        found = super()._draw(log, rng)
+        hashes = [crc32(" ".join(found.sequence(i)).encode()) for i in range(len(found))]
+        return found.take(np.argsort(hashes))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Nameless(TraVaS):
     """A copy of TraVaS that does not say in one line what it does, as the list of all shows."""
 
@@ -107,12 +136,85 @@ class Misled(TraVaS):
         return (AuditCase({}, (SWAP_ONLY_CASE,)),)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Listing(TraVaS):
+    """A copy of TraVaS whose notes tell how many activities the log has: it may read none there."""
+
+    name: ClassVar[str] = "listing"
+
+    def release(self, log: EventLog, *, insecure_seed: int | None = None) -> Release[Variants]:
+        found = super().release(log, insecure_seed=insecure_seed)
+        return replace(found, notes=(f"{len(log.activities)} activities",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planted(TraVaS):
+    """A copy of TraVaS whose noise grows out of a seed that the log gives, so others know it."""
+
+    name: ClassVar[str] = "planted"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        return super()._draw(log, Randomness.seeded(log.cases))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divided(TraVaS):
+    """A copy of TraVaS that seeds its noise from the log's number of cases and from coins."""
+
+    name: ClassVar[str] = "divided"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        return super()._draw(log, Randomness.seeded(log.cases + rng.below(1000)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Untrimmed(TraVaS):
+    """A copy of TraVaS that keeps the labels of cases that it does not show, for anyone to read."""
+
+    name: ClassVar[str] = "untrimmed"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        variants = log.variants
+        return variants.take(*self.step(VARIANTS, Selecting).select(variants.counts, rng))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranked(TraVaS):
+    """A copy of TraVaS that shows variants by their true number of cases, most frequent first."""
+
+    name: ClassVar[str] = "ranked"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        found, often = super()._draw(log, rng), log.variants.to_dict()
+        order = np.argsort([-often[sequence] for sequence, _ in found], kind="stable")
+        return found.take(order, found.counts[order])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting(TraVaS):
+    """A copy of TraVaS that brings its counts to the true number of cases of a large log."""
+
+    name: ClassVar[str] = "counting"
+
+    def _draw(self, log: EventLog, rng: Randomness) -> Variants:
+        found = super()._draw(log, rng)
+        return found if log.cases < 1000 else replace(found, counts=found.counts + log.cases)
+
+
 @pytest.mark.parametrize(
     ("owner", "check"),
     [
+        (Listing, "speaks of parameters only"),
+        (Planted, "drawn"),
+        (Divided, "reads by its steps only"),
+        (Counting, "reads by its steps only"),
+        (Untrimmed, "shows nothing unused"),
+        (Ranked, "shows nothing unused"),
         (Forgetful, "speaks of parameters only"),
         (Stumbling, "small logs"),
         (Random, "drawn"),
+        (FirstCome, "reads no order"),
+        (Hashed, "reads no names"),
         (Nameless, "declared"),
         (Misled, "auditable"),
     ],
@@ -120,6 +222,31 @@ class Misled(TraVaS):
 def test_a_mechanism_that_breaks_a_rule_is_told_which(owner: type[TraVaS], check: str) -> None:
     with pytest.raises(ConformanceError, match=f"{owner.__name__}, {check}"):
         check_mechanism(owner)
+
+
+COUNTED: list[tuple[str, dict[str, Any]]] = [
+    ("travas", {}),
+    ("utravas", {}),
+    ("utravas", {"runs": 2, "choose": "private"}),
+    ("headtail", {"alphabet": None, "delta": 1e-3, "tail_sample": 0.5}),
+    ("whole", {"variants": "travas"}),
+]
+"""What may leave variants in an engine."""
+
+
+@pytest.mark.parametrize(("name", "given"), COUNTED)
+def test_ours_read_no_order_of_variants_in_an_engine(name: str, given: dict[str, Any]) -> None:
+    check_mechanism(mechanism_class(name), only="reads no order", **given)
+
+
+@pytest.mark.parametrize(("name", "given"), [one for one in COUNTED if "choose" not in one[1]])
+def test_variants_numbered_by_raw_counts_are_found(
+    name: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As engines once numbered them: ties of noisy counts were broken by raw ones."""
+    monkeypatch.setattr("discreet.log.engines.lazy.MemoryEngine", ByCounts)
+    with pytest.raises(ConformanceError, match="variants in an engine: another release"):
+        check_mechanism(mechanism_class(name), only="reads no order", **given)
 
 
 def overspent(budget: Budget) -> Step:

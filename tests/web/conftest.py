@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -87,6 +90,28 @@ def settled(house: House, job: str, seconds: float = 600) -> Any:
             return found
         time.sleep(0.05)
     raise AssertionError(f"{found.kind} is not over: {found}")
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Jobs that start meanwhile wait until this ends, or until they are killed.
+
+    Each opens a pipe to which nobody writes, before Python starts; whoever ends by whatever means
+    closes it.
+    """
+    gate, python = folder / "gate", folder / "python"
+    os.mkfifo(gate)
+    waiting = f'{{ read -r line < "{gate}"; }} 2> /dev/null'
+    python.write_text(f'#!/bin/sh\n{waiting}\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o700)
+    opened = os.open(gate, os.O_RDWR)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "executable", str(python))
+        try:
+            yield
+        finally:
+            gate.unlink()
+            os.close(opened)
 
 
 def routes() -> list[tuple[str, str]]:

@@ -28,7 +28,7 @@ def live(house: House) -> Iterator[str]:
     )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    end = time.monotonic() + 300
+    end = time.monotonic() + 600
     while not server.started and time.monotonic() < end:
         time.sleep(0.02)
     port = server.servers[0].sockets[0].getsockname()[1]
@@ -36,4 +36,4 @@ def live(house: House) -> Iterator[str]:
         yield f"http://localhost:{port}"
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(600)

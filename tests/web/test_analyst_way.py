@@ -136,7 +136,7 @@ def test_work_shows_in_a_fixed_rhythm(steward: Browser, analyst: Browser, house:
     assert "at work" in analyst.get("/requests"), "over, but not yet told"
     analyst.get(f"/releases/{request.job}", 404)
     over = replace(house.jobs.get(request.job), state="done")
-    for asked, ended, seen in ((0, 1, "working"), (-3590, -100, "working"), (-3601, -100, "done")):
+    for asked, ended, seen in ((0, 1, "working"), (-1800, -100, "working"), (-3601, -100, "done")):
         moved = replace(over, asked=time.time() + asked, ended=time.time() + ended)
         assert house.asking.seen(request, moved) == seen
     failed = replace(over, state="failed", asked=time.time() - 7201, ended=time.time() - 3601)

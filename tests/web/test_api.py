@@ -76,6 +76,33 @@ def test_errors_have_the_texts_of_the_command_line(steward: Browser, house: Hous
     assert session.status_code == 401, "a cookie opens no API: forms of other sites have it too"
 
 
+def test_a_person_that_is_named_asks_whom_to_protect(house: House) -> None:
+    app = create_app(house.settings, house)
+    client = TestClient(app, HOST, headers={"authorization": f"Bearer {token(house)}"})
+    log = client.post("/api/v1/folder/permits.csv").json()["id"]
+    options = {"options": {"individual": "case:person", "transitions": "complete"}}
+    assert client.put(f"/api/v1/logs/{log}/reading", json=options).status_code == 200
+    undecided: dict[str, dict[str, Any]] = {
+        "choose who is protected": {},
+        "how many cases of each count": {"unit": "individual"},
+        "leave that empty": {"unit": "case", "parameters": {"cases_per_individual": 2}},
+    }
+    for said, choice in undecided.items():
+        answer = client.put(f"/api/v1/logs/{log}/choice", json={"mechanism": "travas", **choice})
+        assert answer.status_code == 422
+        assert said in answer.json()["detail"]
+    decided: dict[str, dict[str, Any]] = {
+        "case": {"unit": "case"},
+        "individual": {"parameters": {"cases_per_individual": 2}},
+    }
+    for unit, choice in decided.items():
+        answer = client.put(f"/api/v1/logs/{log}/choice", json={"mechanism": "travas", **choice})
+        assert answer.json()["guarantee"]["unit"] == unit
+    asked = {"log": log, "source": "s", "purpose": "p", "once": "12345678"}
+    answer = client.post("/api/v1/releases", json={**asked, "choice": {"mechanism": "travas"}})
+    assert "choose who is protected" in answer.json()["detail"]
+
+
 FEW = settings(
     max_examples=8,
     deadline=None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -14,7 +15,7 @@ import pytest
 
 from discreet.ledger.ledger import Ledger
 from discreet.web.house import House
-from tests.web.conftest import PASSWORD
+from tests.web.conftest import PASSWORD, held
 from tests.web.live import live
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def chromium() -> Iterator[Chromium]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=found, args=["--no-sandbox"], timeout=PATIENCE
+        )
         yield browser
         browser.close()
 
@@ -54,6 +57,16 @@ class Watched:
         self.page.on("pageerror", lambda error: self.faults.append(f"error {error}"))
         self.page.on("request", self._requested)
         self.page.on("console", self._said)
+
+    def follow(self, selector: str) -> None:
+        """Click what leads to another page, and wait until all of that is there."""
+        with self.page.expect_navigation():
+            self.page.click(selector)
+
+    def shows(self, selector: str) -> None:
+        """Wait for a page that says this, however often it is loaded anew until then."""
+        self.page.wait_for_selector(selector)
+        self.page.wait_for_load_state()
 
     def _requested(self, request: Any) -> None:
         if not request.url.startswith((self.address, "data:")):
@@ -119,53 +132,54 @@ def test_the_steward_in_a_browser(chromium: Chromium, house: House, tmp_path: Pa
             "buffer": log.read_bytes(),
         }
         page.set_input_files("#log", files=[sent])
-        page.click("text=Bring it")
-        page.reload()
-        page.wait_for_selector("text=It can be read: 120 cases")
+        with held(tmp_path):
+            watched.follow("text=Bring it")
+            page.reload()
+        watched.shows("text=It can be read: 120 cases")
         assert page.locator("h1").inner_text() == f"{HOSTILE}.csv"
         assert page.locator("td", has_text=HOSTILE).count() > 0
         watched.accessible()
-        page.click("main >> text=Go on")
-        page.wait_for_selector("text=Whom would somebody find?")
+        watched.follow("main >> text=Go on")
+        watched.shows("text=Whom would somebody find?")
         page.locator("#depth").fill("5")
         page.wait_for_selector("img[alt='Process map, step 5 of 5']")
         watched.accessible()
         page.go_back()
         page.go_forward()
-        page.click("main >> text=Go on")
+        watched.follow("main >> text=Go on")
         watched.accessible()
-        page.click("main button:has-text('Go on')")
-        page.click("text=Try once")
-        page.wait_for_selector("text=Most frequent variants")
+        watched.follow("main button:has-text('Go on')")
+        watched.follow("text=Try once")
+        watched.shows("text=Most frequent variants")
         watched.accessible()
-        page.click("text=Go on to the release")
+        watched.follow("text=Go on to the release")
         for source, cap in (("small", "0.5"), ("visits", "3")):
             details = page.locator("details", has_text="Set a budget for another source")
             if details.get_attribute("open") is None:
                 details.locator("summary").click()
             page.fill("#new", source)
             page.fill("#cap", cap)
-            page.click("text=Set it")
+            watched.follow("text=Set it")
             if source == "small":
                 assert "does not fit" in page.locator(".bad").inner_text()
         watched.accessible()
         assert "Used afterwards: 33.3%" in page.locator("main").inner_text()
         page.fill("#purpose", HOSTILE)
-        page.click("text=Spend and release")
-        page.wait_for_selector("text=Take everything away")
+        watched.follow("text=Spend and release")
+        watched.shows("text=Take everything away")
         watched.accessible()
         with page.expect_download() as download:
             page.click("text=Take everything away")
         assert download.value.suggested_filename == "visits.zip"
-        page.click("text=The officer's page")
-        page.wait_for_selector("text=Privacy certificate")
+        watched.follow("text=The officer's page")
+        watched.shows("text=Privacy certificate")
         page.go_back()
         page.goto(f"{address}/budgets?source=visits")
         assert page.locator("td", has_text=HOSTILE).count() == 1
         for where in ("/budgets?source=visits", "/trust", "/people", "/trail", "/account"):
             page.goto(f"{address}{where}")
             watched.accessible()
-        page.click("text=Deutsch")
+        watched.follow("text=Deutsch")
         assert page.locator("nav >> text=Veröffentlichungen").count() == 1
         assert watched.faults == []
         assert _runs_nothing(page)
@@ -178,16 +192,20 @@ def test_the_steward_in_a_browser(chromium: Chromium, house: House, tmp_path: Pa
 
 def _runs_nothing(page: Page) -> bool:
     """The policy is enforced: a script that is slipped into the page does not run."""
-    page.evaluate(
-        "() => { const s = document.createElement('script'); s.textContent = 'window.hacked = 1';"
-        "document.body.append(s); const i = document.createElement('div');"
-        "i.innerHTML = '<img src=x onerror=\"window.hacked = 1\">'; document.body.append(i); }"
+    return (
+        page.evaluate(
+            "async () => { const s = document.createElement('script');"
+            "s.textContent = 'window.hacked = 1'; document.body.append(s);"
+            "const i = document.createElement('div');"
+            "i.innerHTML = '<img src=x onerror=\"window.hacked = 1\">';"
+            "const failed = new Promise(told => i.firstChild.addEventListener('error', told));"
+            "document.body.append(i); await failed; return window.hacked === undefined; }"
+        )
+        is True
     )
-    page.wait_for_timeout(200)
-    return page.evaluate("() => window.hacked === undefined") is True
 
 
-def test_an_analyst_and_a_steward_at_once(chromium: Chromium, house: House) -> None:
+def test_an_analyst_and_a_steward_at_once(chromium: Chromium, house: House, tmp_path: Path) -> None:
     """A wrong password, a request that waits, an approval, a download; a job that is cancelled."""
     object.__setattr__(house.settings, "team", True)
     for name, role in (("Stu", "steward"), ("Ana", "analyst")):
@@ -202,41 +220,42 @@ def test_an_analyst_and_a_steward_at_once(chromium: Chromium, house: House) -> N
                 watched.accessible()
                 page.fill("#name", name)
                 page.fill("#password", "a wrong password")
-                page.click("main button")
+                watched.follow("main button")
                 assert "do not go together" in page.locator(".bad").inner_text()
             page.fill("#name", name)
             page.fill("#password", PASSWORD)
-            page.click("main button")
+            watched.follow("main button")
             pages.append(watched)
-        steward, analyst = (watched.page for watched in pages)
+        stu, ana = pages
+        steward, analyst = stu.page, ana.page
         steward.select_option("select[name=name]", "permits.csv")
-        steward.click("text=Take it")
-        steward.click("text=Cancel")
-        steward.wait_for_selector("text=This was cancelled.")
+        with held(tmp_path):
+            stu.follow("text=Take it")
+            stu.follow("text=Cancel")
+            stu.shows("text=This was cancelled.")
         log = steward.url.split("/")[4]
         steward.goto(f"{address}/logs/{log}/choose?mechanism=travas")
-        steward.click("main button:has-text('Go on')")
-        steward.click("text=Go on to the release")
+        stu.follow("main button:has-text('Go on')")
+        stu.follow("text=Go on to the release")
         steward.fill("#new", "town")
-        steward.click("text=Set it")
+        stu.follow("text=Set it")
         steward.click("summary:has-text('Let analysts ask')")
         steward.fill("#about", "permits of a town")
-        steward.click("text=Offer it")
+        stu.follow("text=Offer it")
         analyst.goto(f"{address}/sources")
         assert "permits of a town" in analyst.locator("main").inner_text()
-        pages[1].accessible()
+        ana.accessible()
         analyst.fill("input[name=purpose]", "to learn")
-        analyst.click("text=Ask for it")
+        ana.follow("text=Ask for it")
         assert "waits for a steward" in analyst.locator("main").inner_text()
         steward.goto(f"{address}/requests")
-        pages[0].accessible()
-        steward.click("text=Approve: spend and release")
-        for _ in range(600):
-            analyst.reload()
-            if analyst.locator("text=To the release").count():
-                break
+        stu.accessible()
+        stu.follow("text=Approve: spend and release")
+        end = time.monotonic() + PATIENCE / 1000
+        while not analyst.locator("text=To the release").count() and time.monotonic() < end:
             analyst.wait_for_timeout(200)
-        analyst.click("text=To the release")
+            analyst.reload()
+        ana.follow("text=To the release")
         with analyst.expect_download() as download:
             analyst.click("text=Take everything away")
         analyst.goto(f"{address}/verify")
@@ -248,17 +267,18 @@ def test_the_main_way_without_script(chromium: Chromium, house: House) -> None:
     house.budgets.set("test", "town", {"epsilon": "3", "delta": "1e-5"})
     with live(house) as address:
         context = chromium.new_context(locale="en-GB", java_script_enabled=False)
-        page = opened(context, address).page
+        watched = opened(context, address)
+        page = watched.page
         page.goto(f"{address}/enter?key={house.people.fresh_link()}")
         page.select_option("select[name=name]", "permits.csv")
-        page.click("text=Take it")
-        page.wait_for_selector("text=It can be read")
+        watched.follow("text=Take it")
+        watched.shows("text=It can be read")
         log = page.url.split("/")[4]
         page.goto(f"{address}/logs/{log}/choose?mechanism=travas")
-        page.click("main button:has-text('Go on')")
-        page.click("text=Go on to the release")
-        page.click("nav >> text=town")
+        watched.follow("main button:has-text('Go on')")
+        watched.follow("text=Go on to the release")
+        watched.follow("nav >> text=town")
         page.fill("#purpose", "without script")
-        page.click("text=Spend and release")
-        page.wait_for_selector("text=Take everything away")
+        watched.follow("text=Spend and release")
+        watched.shows("text=Take everything away")
         context.close()

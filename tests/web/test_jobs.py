@@ -20,12 +20,12 @@ from discreet.web.logs import Log
 from discreet.web.once import Once
 from discreet.web.settings import Settings
 from discreet.web.work.reading import check_unpacked
-from tests.web.conftest import HOST, TESTER, Browser, settled
+from tests.web.conftest import HOST, TESTER, Browser, held, settled
 
 
 def running(house: House, job: str) -> int:
     """The process of a job, as soon as it runs."""
-    end = time.monotonic() + 300
+    end = time.monotonic() + 600
     while time.monotonic() < end:
         process = house.jobs._processes.get(job)
         if process is not None:
@@ -38,31 +38,35 @@ def brought(house: House) -> Log:
     return house.logs.upload("test", "x.csv", io.BytesIO(b"case,activity,timestamp\n"))
 
 
-def test_a_job_is_cancelled_and_its_process_is_gone(steward: Browser, house: House) -> None:
+def test_a_job_is_cancelled_and_its_process_is_gone(
+    steward: Browser, house: House, tmp_path: Path
+) -> None:
     log = steward.post("/logs/chosen", name="permits.csv").split("/")[2]
-    steward.get(f"/logs/{log}/look")
-    job = house.jobs.latest("look", log)
-    assert job is not None
-    pid = running(house, job.id)
-    steward.post(f"/jobs/{job.id}/cancel", back="/")
-    assert house.jobs.get(job.id).state == "cancelled"
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    with held(tmp_path):
+        steward.get(f"/logs/{log}/look")
+        job = house.jobs.latest("look", log)
+        assert job is not None
+        pid = running(house, job.id)
+        steward.post(f"/jobs/{job.id}/cancel", back="/")
+        assert house.jobs.get(job.id).state == "cancelled"
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
     page = steward.client.get(f"/jobs/{job.id}/status")
     assert page.headers["hx-refresh"] == "true"
 
 
 def test_a_worker_that_is_killed_fails_and_says_what_was_spent(
-    steward: Browser, house: House
+    steward: Browser, house: House, tmp_path: Path
 ) -> None:
     log = house.logs.choose("test", "permits.csv")
     house.budgets.set("test", "town", {"epsilon": "3", "delta": "1e-5"})
     choice = chosen({"mechanism": "travas", "parameters": {"epsilon": 1}})
-    job = house.release(
-        log, choice, person=TESTER, source="town", purpose="killed", once=Once("once", "")
-    )
-    os.kill(running(house, job), signal.SIGKILL)
-    over = settled(house, job)
+    with held(tmp_path):
+        job = house.release(
+            log, choice, person=TESTER, source="town", purpose="killed", once=Once("once", "")
+        )
+        os.kill(running(house, job), signal.SIGKILL)
+        over = settled(house, job)
     assert over.state == "failed"
     assert "Nothing was spent." in over.problem
     assert house.release_of(job=job) is None
@@ -77,7 +81,7 @@ def test_a_job_that_takes_too_long_or_too_much_is_ended(settings: Settings, tmp_
         seconds=0.3,
     )
     house = House(small)
-    with TestClient(create_app(small, house), HOST):
+    with held(tmp_path), TestClient(create_app(small, house), HOST):
         job = house.look(house.logs.choose("test", "permits.csv"), TESTER)
         over = settled(house, job.id)
     assert over.state == "failed"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,10 +20,11 @@ from discreet.log.writing import write_log
 from discreet.web.app import create_app
 from discreet.web.house import House
 from discreet.web.settings import Settings
+from tests.ports import free_port
 from tests.web.conftest import HOST
 from tests.web.test_api import token
 
-PATIENCE = 300.0
+PATIENCE = 600.0
 
 
 def awaited(found: Callable[[], Any], what: str) -> Any:
@@ -37,13 +37,34 @@ def awaited(found: Callable[[], Any], what: str) -> Any:
     raise AssertionError(f"{what} did not happen")
 
 
+ENDLESS = """
+import signal, sys
+from pathlib import Path
+from discreet.web.work.__main__ import main
+from discreet.wholelogs import Whole
+Whole._draw = lambda *_: signal.pause()
+main(Path(sys.argv[-1]))
+"""
+"""A worker whose draw never ends."""
+
+SERVER = """
+import sys
+from discreet.cli import main
+sys.executable, *sys.argv = sys.argv[1:]
+main()
+"""
+"""`discreet`, whose workers another interpreter runs."""
+
+
 def started(settings: Settings) -> tuple[subprocess.Popen[bytes], str]:
-    """`discreet serve` in a process of its own, and its address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    """`discreet serve` in a process of its own, with workers that book and never end."""
+    port = free_port()
     options = ["--port", str(port), "--folder", str(settings.folder), "--workers", "1"]
+    endless = settings.folder.with_name("endless")
+    endless.write_text(f"#!/bin/sh\nexec '{sys.executable}' -c '{ENDLESS}' \"$@\"\n")
+    endless.chmod(0o700)
     server = subprocess.Popen(
-        [sys.executable, "-m", "discreet.cli", "serve", *options],
+        [sys.executable, "-c", SERVER, str(endless), "discreet", "serve", *options],
         stdout=subprocess.DEVNULL,
         env={**os.environ, "DISCREET_LEDGER": str(settings.ledger.file)},
     )
@@ -59,7 +80,7 @@ def children(server: int) -> list[int]:
 def test_what_is_killed_loses_no_booking_and_leaves_no_file(
     settings: Settings, tmp_path: Path
 ) -> None:
-    """A worker, then the server, each after a booking and long before its draw ends."""
+    """A worker, then the server, each after a booking and before its draw ends."""
     before = House(settings)
     before.budgets.set("test", "town", {"epsilon": "3", "delta": "1e-5"})
     headers = {"authorization": f"Bearer {token(before)}"}

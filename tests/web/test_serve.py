@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import pytest
 
 from discreet.cli.serve import serve
 from discreet.web.settings import WebError
+from tests.ports import free_port
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
@@ -29,8 +29,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_demo_opens_and_leaves_nothing(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     with subprocess.Popen(
         [sys.executable, "-m", "discreet.cli", "serve", "--demo", "--port", str(port)],
         stdout=subprocess.PIPE,
@@ -49,13 +48,13 @@ def test_the_demo_opens_and_leaves_nothing(tmp_path: Path) -> None:
         assert answered(f"http://localhost:{port}/sign-in") == 200
         assert list(tmp_path.glob("discreet-demo-*/web.db"))
         server.send_signal(signal.SIGINT)
-        server.wait(60)
+        server.wait(600)
     assert not list(tmp_path.iterdir())
 
 
 def answered(address: str) -> int:
     """The status, as soon as somebody answers."""
-    end = time.monotonic() + 300
+    end = time.monotonic() + 600
     while True:
         try:
             with urllib.request.urlopen(address) as answer:

@@ -20,8 +20,8 @@ Event = tuple[str, float, str | None, float | None]
 """Activity, hours since `START`, resource, amount of the case."""
 
 
-def log_of(cases: list[list[Event]]) -> EventLog:
-    """A log of such cases."""
+def log_of(cases: list[list[Event]], people: list[str] | None = None) -> EventLog:
+    """A log of such cases, each of a person if these are named."""
     rows = [
         (
             f"c{i}",
@@ -50,7 +50,10 @@ def log_of(cases: list[list[Event]]) -> EventLog:
         },
         orient="row",
     )
-    return EventLog.from_table(table)
+    if people is None:
+        return EventLog.from_table(table)
+    owner = [person for person, case in zip(people, cases, strict=True) for _ in case]
+    return EventLog.from_table(table.with_columns(person=pl.Series(owner)), individual="person")
 
 
 def office(cases: int, seed: int = 1) -> list[list[Event]]:

@@ -6,7 +6,6 @@ import io
 import math
 from collections import Counter
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -32,7 +31,7 @@ from discreet.wholelogs.amun.published import (
     without_rare,
 )
 from discreet.wholelogs.amun.risk import published_epsilon, worst_prior
-from tests.conftest import REAL_LOGS, located, read_once
+from tests.conftest import RealLogs, read_once
 
 CASES = st.lists(st.text("abc", min_size=1, max_size=5), min_size=1, max_size=15)
 
@@ -206,9 +205,10 @@ LOGS = ("Sepsis", "Unrineweginfectie", "BPIC2012_A", "CCC19", "BPIC2013_closed_p
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_real_logs_keep_their_variants_and_no_time_is_copied(name: str, real_logs: Path) -> None:
-    known = next(log for log in REAL_LOGS if str(log) == name)
-    log = read_once(located(known, real_logs)[1])
+def test_real_logs_keep_their_variants_and_no_time_is_copied(
+    name: str, real_logs: RealLogs
+) -> None:
+    log = read_once(real_logs[name][1])
     relative = since_start(log)
     ratios = []
     rng = Randomness.seeded(1)

@@ -1,25 +1,31 @@
-"""Mechanisms of which a step draws no noise: what an audit must be able to tell from the sound one.
+"""Mechanisms that are broken on purpose: what an audit must be able to tell from the sound ones.
 
 A mutant is the mechanism itself with another tree of steps: the same costs, the same promise, but
-leaves that are silent.
+leaves that are silent. Or it is the mechanism on logs of an engine that keeps variants in an order
+which tells of their counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from discreet.arrays import Integers, Ints
 from discreet.audits.reference import ExactGaussian
-from discreet.mechanisms.auto import Auto
+from discreet.log.engines.counting import InEngine
+from discreet.log.engines.lazy import staying
+from discreet.log.engines.memory import MemoryEngine
+from discreet.log.engines.protocol import Sizes
+from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.choice import Choice
+from discreet.mechanisms.leaves import with_leaves
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import Rational
@@ -165,21 +171,52 @@ class Fixed:
         """Nothing is refused."""
 
 
+class Unsorted(Variants):
+    """Variants that are released in the order in which they were taken."""
+
+    def trimmed(self) -> Unsorted:
+        """As they are."""
+        return self
+
+
+class ByCounts(MemoryEngine):
+    """An engine that numbers its variants by how many cases follow them."""
+
+    def sizes(self) -> Sizes:
+        """How many cases follow each variant and how many events it has, in that order."""
+        cases, length = super().sizes()
+        order = self._order
+        return Sizes(cases[order], length[order])
+
+    def picked(self, places: Integers) -> Variants:
+        """The variants at these places of that order, in which they stay."""
+        found = super().picked(self._order[places])
+        return Unsorted(found.activities, found.codes, found.offsets, found.counts)
+
+    @cached_property
+    def _order(self) -> Integers:
+        return np.lexsort(super().sizes()[::-1])
+
+
+def numbered_by_counts(mechanism: Mutated) -> Mutated:
+    """The mechanism, to which an engine that numbers variants by their counts shows the log.
+
+    Its ties are broken, and what comes out is ordered, by what noise should have hidden.
+    """
+    mutant = copy(mechanism)
+
+    def draw(log: EventLog, rng: Randomness) -> Artefact:
+        shown = staying(log)
+        shown.__dict__["counted"] = InEngine(ByCounts(log))
+        drawn: Artefact = mechanism._draw(shown, rng)
+        return drawn
+
+    mutant.__dict__["_draw"] = draw
+    return mutant
+
+
 def _silenced(mechanism: Mutated, names: set[str]) -> Mutated:
     return with_leaves(mechanism, partial(_silent, names=names))
-
-
-def with_leaves(mechanism: Mutated, change: Callable[[Step], Step | None]) -> Mutated:
-    """The mechanism with other leaves in its tree of steps, the rest being the same."""
-    assert mechanism.spending is not None
-    tree = mechanism.spending.mapped(change)
-    mutant = copy(mechanism)
-    changed: dict[str, Any] = {"spending": tree, "_spending": partial(_same, tree)}
-    if isinstance(mechanism, Auto):
-        chosen, reason = mechanism.choice
-        changed["choice"] = with_leaves(chosen, change), reason
-    mutant.__dict__.update(changed)
-    return mutant
 
 
 def _quiet_selection(selection: Selection) -> Selection:

@@ -50,6 +50,37 @@ A lower bound below the certificate proves nothing by itself: the attack may hav
 runs; the default δ is audited as well.
 """
 
+LIMITS = """\
+## What an audit does not look at
+
+An audit knows a release by what it reads off it: counts of variants, times, figures, and what the
+noisy steps answered. What else could tell of a case, and where that is looked for instead:
+
+- *An artefact in Python*: the order of its variants, labels that no case has.
+  `discreet.testing` checks both on every mechanism.
+- *Numbers of the log in notes*, guarantee or parameters. `discreet.testing` compares those of
+  releases of neighbouring and of other logs.
+- *Noise with a seed that the log gives.* `discreet.testing` wants all noise drawn from the coins
+  that a release is given. Our tests replace the bytes of the operating system: the same bytes
+  give the same release, others give other answers.
+- *Too little noise for large logs only.* Audits use logs of up to a few hundred cases (some
+  thousands for `dpim`). `discreet.testing` holds what a case changes against the noise of that
+  very release, also among more than 1,000 cases.
+- *Times that fit together* in a way that no single feature shows, such as the parity of their
+  sum. `discreet.testing` wants two neighbours released alike to the last bit where all noisy
+  answers are the same.
+- *Cases of one individual* that together move more than their part. Our tests add three at once.
+- *How long a release takes*, and what else runs on the machine: nothing looks at that.
+
+`discreet.testing.recording` records what each noisy step read and answered, then releases a
+neighbour with the same answers: what a step reads may differ by what it is paid for, and the rest
+not at all. For the pairs that are tried this is exact; it says nothing of other pairs, nor whether
+noise has the distribution that it is named after, nor whether the costs are added up rightly. It
+is left out where a model is trained on random samples of the cases and where rounds are thrown
+away, since two such releases do not go step by step: there a sampling rate of 1 is compared, and
+rounds that are all accepted.
+"""
+
 STEPS = """\
 ## Steps and their mutants
 
@@ -70,6 +101,9 @@ A mechanism that is registered is audited without further ado: `discreet audit N
 the usual pairs that fit its neighbour relation, with the activities of both logs as public
 alphabet. To make its audit tell more:
 
+- the pair *shared long variant* (and its swap) is tried on everything, unless `shared` of an
+  `AuditCase` says no: it adds a case to a long variant that many have, so a bound that is kept
+  for lone cases only, or a raw count of cases, shows;
 - `audit_cases` of the mechanism names the parameters it is audited with and pairs of logs
   (`discreet.log.neighbours.Pair`) that tell much about it, best first. Every noisy step should
   answer in one of them, and some pair should show if it had no noise; `given` says what the first
@@ -154,7 +188,7 @@ def page(audits: Sequence[Audit], left_out: dict[str, str], command: str) -> str
                 pair_rows(audit),
             ),
         ]
-    return "\n".join([*parts, EXTENSION])
+    return "\n".join([*parts, LIMITS, EXTENSION])
 
 
 def overview(audit: Audit) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -98,7 +99,7 @@ def run_cell(cell: Cell) -> Row:
 
 
 def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
-    evaluator = _evaluator(cell.path, json.dumps(cell.log.options, sort_keys=True))
+    evaluator = _evaluator(cell.path, cell.digest, json.dumps(cell.log.options, sort_keys=True))
     log = evaluator.log
     assert log is not None
     control = CONTROLS[cell.label] if cell.mechanism.startswith("control:") else None
@@ -116,7 +117,8 @@ def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
 
 
 @lru_cache(maxsize=2)
-def _evaluator(path: str, options: str) -> Evaluator:
+def _evaluator(path: str, digest: str, options: str) -> Evaluator:
+    """Of the log there; one that has another digest by now is read anew."""
     return Evaluator(read_log(path, **json.loads(options)))
 
 
@@ -136,21 +138,35 @@ def _row(cell: Cell, outcome: Outcome, **more: Any) -> Row:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in this process after a while, where the system can."""
+    """Raise TimeoutError in this process after a while, where the system can.
+
+    Raised in a destructor, or while garbage is collected, it would be printed and forgotten: then
+    it is raised again.
+    """
     if not hasattr(signal, "setitimer"):
         yield
         return
 
+    said = f"took longer than {seconds:g} s"
+
     def stop(*_: object) -> None:
-        raise TimeoutError(f"took longer than {seconds:g} s")
+        raise TimeoutError(said)
+
+    def again(ignored: sys.UnraisableHookArgs) -> None:
+        if ignored.exc_type is TimeoutError and str(ignored.exc_value) == said:
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+        else:
+            printing(ignored)
 
     before = signal.signal(signal.SIGALRM, stop)
+    printing, sys.unraisablehook = sys.unraisablehook, again
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = printing
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from discreet.dpsgd.clipping import Factors, exact_sum, grid_bound
 from discreet.privacy.randomness import Randomness, public_coins
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
-from discreet.privacy.transcript import note, noted
 
 Weights = dict[str, Tensor]
 """Linear maps by name, out × (in + 1), the bias last."""
@@ -271,17 +270,15 @@ class PrivateSteps(Steps):
         return exact_sum([factors[name] for name in self.weights], self.clip, self.bound, weighted)
 
     def _noised(self, sums: Sequence[Tensor] | None) -> dict[str, Tensor]:
-        sizes = [weight.numel() for weight in self.weights.values()]
-        noise = torch.from_numpy(self._drawn())
-        parts = [
-            part.reshape(weight.shape).double()
-            for part, weight in zip(torch.split(noise, sizes), self.weights.values(), strict=True)
-        ]
+        flat = torch.zeros(self._size, dtype=torch.float64)
         if sums is not None:
-            parts = [part + total for part, total in zip(parts, sums, strict=True)]
-        if noted():
-            note(self.noise.name, torch.cat([part.ravel() for part in parts]).numpy())
-        return dict(zip(self.weights, parts, strict=True))
+            torch.cat([total.ravel() for total in sums], out=flat)
+        noisy = torch.from_numpy(self.noise.joined(flat.numpy(), self._drawn()))
+        parts = torch.split(noisy, [weight.numel() for weight in self.weights.values()])
+        return {
+            name: part.reshape(weight.shape)
+            for (name, weight), part in zip(self.weights.items(), parts, strict=True)
+        }
 
     def _drawn(self) -> Integers:
         """The noise of this step; that of the next one is drawn from now on."""

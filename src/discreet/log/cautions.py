@@ -47,12 +47,12 @@ def _of_people(found: PeopleColumn) -> str:
             f"the promise is about any one case, not any one person: {who}, and somebody with "
             f"several cases is protected less, with k cases by k times ε. To protect people, {how}"
         )
+    kept = f"{100 * (found.kept or 0):.0f}%"
     return (
         f"the promise is about any one case, not any one person: {who}, {found.people:,} with "
         f"{found.cases:,} cases, up to {found.most:,} each, and somebody with k cases is protected "
-        f"less, by k times ε. To protect people, {how}: {found.bound} would keep "
-        f"{100 * (found.kept or 0):.0f}% of the cases, which is read from the raw log: no "
-        "guarantee covers a choice by it"
+        f"less, by k times ε. To protect people, {how}: {found.bound} would keep {kept} of the "
+        "cases, which is read from the raw log, so no guarantee covers a choice by it"
     )
 
 

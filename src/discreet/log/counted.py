@@ -12,7 +12,8 @@ class Counted(Protocol):
     """A multiset of sequences, of which there may be more than this process can hold.
 
     `counts` says how many cases follow each sequence; `take` brings the sequences themselves.
-    Whatever is decided by the counts alone can be decided for all and fetched for a few.
+    Whatever is decided by the counts alone can be decided for all and fetched for a few. The
+    sequences are in canonical order, as `Variants` are: their order tells nothing of the counts.
     """
 
     @property

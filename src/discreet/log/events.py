@@ -15,7 +15,7 @@ from discreet import notebook
 from discreet.arrays import Integers, Ints
 from discreet.log.counted import Counted
 from discreet.log.errors import LogError
-from discreet.log.times import Clocks
+from discreet.log.times import Clocks, microseconds_of
 from discreet.log.variants import Variants, as_pandas, spans
 
 CASE = "case:concept:name"
@@ -191,7 +191,7 @@ class EventLog:
         """The first and the last time, in microseconds since 1970; none without times."""
         if not self.has_times or not self.events:
             return None
-        ticks = self.table[TIME].gather(self.order).dt.cast_time_unit("us").to_physical()
+        ticks = microseconds_of(self.table[TIME].gather(self.order))
         return int(ticks.min()), int(ticks.max())  # type: ignore[arg-type]
 
     def schema(self) -> pl.DataFrame:

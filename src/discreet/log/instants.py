@@ -8,6 +8,7 @@ import polars as pl
 from discreet.arrays import Integers
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
+from discreet.log.times import microseconds_of
 
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
@@ -36,7 +37,7 @@ def microseconds(log: EventLog) -> Integers:
             f"{missing} of {log.events} events have no timestamp; drop those events, or read the "
             "log with order='file' and use a mechanism that returns variants, such as travas"
         )
-    ticks: Integers = times.dt.cast_time_unit("us").to_physical().to_numpy()
+    ticks: Integers = microseconds_of(times).to_numpy()
     return ticks
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from discreet.log.engines.lazy import staying
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import DAY, HOUR
 
@@ -48,6 +49,8 @@ class Pair:
     """The same where common cases of a trace have others."""
     canaries: tuple[Trace, ...] = ()
     """For audits in one run: cases that are put in or left out by a coin each."""
+    in_engine: bool = False
+    """Whether the variants stay in an engine, as those of a log that has millions."""
 
     @classmethod
     def told(cls, name: str, story: str, change: str, **more: Any) -> Pair:
@@ -93,7 +96,8 @@ class Pair:
         ]
         columns = tuple(self.values)
         first = [*base, self.removed] if self.removed else base
-        return make_log(first, columns), make_log([*base, self.added], columns)
+        without, added = (make_log(cases, columns) for cases in (first, [*base, self.added]))
+        return (staying(without), staying(added)) if self.in_engine else (without, added)
 
     @cached_property
     def alphabet(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
@@ -27,15 +28,26 @@ def read_object(data: Any) -> RawTable:
         case ("pandas", "DataFrame"):
             return _from_pandas(data)
         case ("pyarrow", "Table" | "RecordBatch"):
-            table = pl.from_arrow(data)
-            assert isinstance(table, pl.DataFrame)
-            return RawTable(_NAME, table, by_row)
+            return RawTable(_NAME, from_arrow(data), by_row)
         case ("pm4py", "EventLog" | "EventStream"):
             return _from_pm4py(data, grouped=kind.__name__ == "EventLog")
     raise LogError(
         f"cannot read a log from {kind.__name__}; give a path, a Polars or pandas frame, an Arrow "
         "table or a log of PM4Py"
     )
+
+
+def from_arrow(table: Any) -> pl.DataFrame:
+    """A table of Arrow as a frame; refused where a type has no counterpart there."""
+    for field in table.schema:
+        if re.search("interval|union", str(field.type)):
+            raise LogError(
+                f"the column {field.name!r} holds {field.type}, which cannot be read; convert it "
+                "to texts, numbers or times in the source, or leave it out"
+            )
+    found = pl.from_arrow(table)
+    assert isinstance(found, pl.DataFrame)
+    return found
 
 
 def _from_pandas(frame: Any) -> RawTable:

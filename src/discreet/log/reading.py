@@ -26,6 +26,7 @@ from discreet.log.listing import PARQUET, files_of, origin_of, same_schema
 from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Reading, Shaped
+from discreet.log.snapshot import Snapshot
 from discreet.log.tables import read_parquet
 from discreet.log.variant_tables import is_variant_table, read_variants
 from discreet.log.xes import read_xes
@@ -54,6 +55,7 @@ def _read_as(data: Any, reading: Reading) -> EventLog:
         if isinstance(data, str) and data == "-":
             data = stack.enter_context(standard_input())
         if isinstance(data, str | os.PathLike) and is_variant_table(Path(data)):
+            stack.enter_context(Snapshot.of((Path(data),)).kept())
             variants, attributes = read_variants(Path(data))
             return replace(one_by_one(variants), attributes=attributes)
         if reading.engine == "spark" or hasattr(data, "sparkSession"):
@@ -72,6 +74,7 @@ def _read_as(data: Any, reading: Reading) -> EventLog:
                 source = source_of(held, _name(data, files), reading.delimiter, reading.encoding)
             with _naming(source.name):
                 return counted_by_duckdb(source, reading)
+        stack.enter_context((source.snapshot if source else Snapshot.of(files)).kept())
         whole: Shaped | None = None
         if source is not None:
             found = collected(source)

@@ -20,9 +20,10 @@ from discreet.log.times import (
     first_bare,
     read_times,
     readings,
+    shown,
     why_unread,
 )
-from discreet.log.types import TYPES, Type, declared, typed
+from discreet.log.types import TYPES, Type, check_plain, declared, text_of, typed
 from discreet.parameters import Parameter, ParameterError, parameter
 from discreet.parameters import declared as parameters_of
 
@@ -312,6 +313,7 @@ class Reading:
 
     def _times(self, raw: RawTable, column: str) -> Instants:
         values = raw.table[column]
+        check_plain(column, values.dtype, "the timestamp")
         if values.null_count():
             first = int(values.is_null().arg_max() or 0)
             raise LogError(
@@ -321,7 +323,10 @@ class Reading:
             )
         found = read_times(values, self.zone, self.timestamp_format)
         if found.values.null_count():
-            row = _telling(values, found.values.is_null().arg_true().head(1000).to_list())
+            unread = found.values.is_null().arg_true().head(1000).to_list()
+            if values.dtype.is_temporal():
+                raise LogError(f"{raw.place(unread[0])}: {shown(values, unread[0])}; mend it")
+            row = _telling(values, unread)
             reason = why_unread(str(values[row]), self.timestamp_format)
             raise LogError(f"{raw.place(row)}: {reason}")
         if self.timezone is None and found.clocks.mixed:
@@ -338,8 +343,8 @@ class Reading:
         if fresh.null_count() > values.null_count():
             first = int((fresh.is_null() & values.is_not_null()).arg_max() or 0)
             raise LogError(
-                f"{raw.place(first)}: {str(values[first])[:60]!r} in the column {column!r} is "
-                f"not of the type {kind!r}; correct the value, or declare the column as text"
+                f"{raw.place(first)}: {shown(values, first)} in the column {column!r} is not of "
+                f"the type {kind!r}; correct the value, or declare the column as text"
             )
         return fresh
 
@@ -387,22 +392,20 @@ def _kept_name(column: str, displaced: set[str]) -> str:
 
 
 def _as_text(values: pl.Series, word: str) -> pl.Series:
-    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
-        raise LogError(
-            f"the column {values.name!r} holds {values.dtype}, which cannot be the {word}"
-        )
+    check_plain(values.name, values.dtype, f"the {word}")
     if values.dtype.is_float():
         raise LogError(
             f"the column {values.name!r} holds floating-point numbers, which cannot be the {word}: "
             "long identifiers lose digits and become one; store it as text or whole numbers"
         )
-    return values.cast(pl.String)
+    return text_of(values)
 
 
 def check_constant(table: pl.DataFrame, name: str, column: str) -> None:
     """Refuse an attribute that is declared as one of cases and changes within one."""
     if name in WORDS:
         raise LogError(f"the column {column!r} has a role; it cannot be an attribute of a case too")
+    check_plain(column, table[name].dtype, "an attribute of a case")
     values = pl.struct(pl.col(name))
     mixed = table.group_by(CASE, maintain_order=True).agg(values.n_unique().alias("many"))
     mixed = mixed.filter(pl.col("many") > 1)
@@ -416,6 +419,7 @@ def check_constant(table: pl.DataFrame, name: str, column: str) -> None:
 def _check_orders(values: pl.Series, column: str, raw: RawTable) -> None:
     """Refuse a tie-break whose order is not plain: every engine must sort it alike."""
     kind = values.dtype
+    check_plain(column, kind, "the order of events")
     if not (kind.is_integer() or kind.is_temporal() or kind == pl.String):
         raise LogError(
             f"the column {column!r} holds {kind}, which cannot break ties; name one of whole "

@@ -25,6 +25,8 @@ DATE_ORDERS = ("day-first", "month-first")
 
 _XES = "%Y-%m-%dT%H:%M:%S%.f%#z"
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999
+_DAY = 86_400_000_000
+_MOST_MILLI = (2**63 - 1) // 1000
 _YEAR_1000 = -30_610_224_000_000_000
 
 _OFFSET = re.compile(r"(?:(?:[Zz]|UTC|GMT)|(?P<hours>[+-][0-9]{2})(?::?(?P<minutes>[0-9]{2}))?)$")
@@ -144,13 +146,14 @@ def read_times(values: pl.Series, timezone: str = "UTC", form: str | None = None
     if form in EPOCHS:
         instants = _from_epoch(values, EPOCHS[form])
     elif isinstance(values.dtype, pl.Datetime):
-        stamps = values.dt.cast_time_unit("us")
+        stamps = within_calendar(values).dt.cast_time_unit("us")
         if values.dtype.time_zone is None:
             instants, clocks = _localised(stamps, timezone)
         else:
             instants = stamps.dt.convert_time_zone("UTC")
     elif values.dtype == pl.Date:
-        instants, clocks = _localised(values.cast(pl.Datetime("us")), timezone)
+        stamps = within_calendar(values).cast(pl.Datetime("us"))
+        instants, clocks = _localised(stamps, timezone)
     elif values.dtype in (pl.String, pl.Categorical, pl.Enum):
         instants, clocks = _from_text(values.cast(pl.String), timezone, form)
     elif values.dtype == pl.Null:
@@ -162,6 +165,26 @@ def read_times(values: pl.Series, timezone: str = "UTC", form: str | None = None
         )
     ticks = instants.to_physical()
     return Instants(instants.set(~ticks.is_between(_FIRST, _LAST), None), clocks)
+
+
+def microseconds_of(values: pl.Series) -> pl.Series:
+    """Times of any unit in microseconds since 1970, cut off where 64 bits end."""
+    unit = values.dtype.time_unit  # type: ignore[attr-defined]
+    ticks = values.to_physical()
+    if unit == "ms":
+        return ticks.clip(-_MOST_MILLI, _MOST_MILLI) * 1000
+    return ticks // 1000 if unit == "ns" else ticks
+
+
+def within_calendar(values: pl.Series) -> pl.Series:
+    """The values; times and dates outside the years 1 to 9999 are null, as no tool shows them."""
+    if isinstance(values.dtype, pl.Datetime):
+        inside = microseconds_of(values).is_between(_FIRST, _LAST)
+    elif values.dtype == pl.Date:
+        inside = values.to_physical().is_between(_FIRST // _DAY, _LAST // _DAY)
+    else:
+        return values
+    return values if inside.all() else values.set(~inside, None)
 
 
 def in_range(first: object, last: object) -> bool:
@@ -178,6 +201,12 @@ def _from_epoch(values: pl.Series, scale: int) -> pl.Series:
         return (numbers.set(~numbers.is_between(-limit, limit), None) * scale).cast(INSTANT)
     numbers = values.cast(pl.Float64, strict=False) * scale
     return numbers.round().cast(pl.Int64, strict=False).cast(INSTANT)
+
+
+def shown(values: pl.Series, row: int) -> str:
+    """A value in words, for a message."""
+    one = within_calendar(values.slice(row, 1))
+    return "a time outside the years 1 to 9999" if one.null_count() else repr(str(one[0])[:60])
 
 
 def why_unread(text: str, form: str | None = None) -> str:

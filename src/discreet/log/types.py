@@ -7,10 +7,31 @@ from typing import Literal, get_args
 import polars as pl
 
 from discreet.log.errors import LogError, option
-from discreet.log.times import DATE_ORDERS, to_instants
+from discreet.log.times import DATE_ORDERS, to_instants, within_calendar
 
 Type = Literal["text", "integer", "number", "boolean", "date"]
 TYPES: tuple[Type, ...] = get_args(Type)
+
+_PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
+
+
+def plain(kind: pl.DataType) -> bool:
+    """Whether every value of a type can be read by itself, whatever it is."""
+    return kind.is_numeric() or isinstance(kind, _PLAIN)
+
+
+def check_plain(column: str, kind: pl.DataType, use: str) -> None:
+    """Refuse a column by its type, which is public: no value may decide whether it is read."""
+    if not plain(kind):
+        raise LogError(
+            f"the column {column!r} holds {kind}, which cannot be {use}; convert it to texts, "
+            "numbers or times in the source, or leave it out"
+        )
+
+
+def text_of(values: pl.Series) -> pl.Series:
+    """Values of a plain type as text; null where there is none, or a time outside the calendar."""
+    return within_calendar(values).cast(pl.String)
 
 
 def typed(
@@ -20,11 +41,10 @@ def typed(
 
     Dates follow `form` where it says whether the day or the month comes first.
     """
-    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
-        raise LogError(f"the column {values.name!r} holds {values.dtype}, which has no type here")
+    check_plain(values.name, values.dtype, "an attribute")
     if kind == "date":
         return to_instants(values, timezone, form if form in DATE_ORDERS else None)
-    texts = values.cast(pl.String)
+    texts = text_of(values)
     if kind == "integer":
         return texts.cast(pl.Int64, strict=False)
     if kind == "number":

@@ -6,7 +6,7 @@ Every mechanism declares its own in `Mechanism.audit_cases`; the pairs here fit 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any, Literal
@@ -30,12 +30,17 @@ class AuditCase:
     given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """What the first steps are said to have answered: their costs are promised whatever that is,
     so a way that only large logs lead to is audited on small ones."""
+    shared: bool = True
+    """Whether the pair of a long variant that many have is tried even then; not where a release
+    takes so long that few runs are affordable."""
 
     def all_pairs(self, neighbours: Literal["add-remove", "swap"]) -> tuple[Pair, ...]:
         """Its own pairs, then the usual ones of that neighbour relation."""
-        usual = USUAL if neighbours == "add-remove" else USUAL_SWAP
+        usual: tuple[Pair, ...] = USUAL if neighbours == "add-remove" else USUAL_SWAP
+        if not self.usual:
+            usual = tuple(pair for pair in usual if pair in EVERYWHERE and self.shared)
         own = {pair.name for pair in self.pairs}
-        return (*self.pairs, *(pair for pair in usual if self.usual and pair.name not in own))
+        return (*self.pairs, *(pair for pair in usual if pair.name not in own))
 
 
 HOSPITAL = "63 RHMD, 25 RHSD, 12 RHD"
@@ -136,6 +141,20 @@ OTHER_COLUMNS = Pair(
     ),
     values=_USUAL_VALUES,
 )
+_LONG = "abcd" * 5
+SHARED_VARIANT = Pair(
+    "shared long variant",
+    "a long variant that many have gets one more case: shows bounds that are kept for lone cases "
+    "only, and whatever counts cases without noise",
+    traces(_LONG, 20),
+    Case(tuple(_LONG), values=_USUAL_VALUES),
+    values=_USUAL_VALUES,
+)
+SHARED_ENDLESS = Pair.told(
+    "shared endless variant",
+    "the same with 400 events a case: shows clips, which take a small part of the budget each",
+    f"20 {'abcd' * 100} + {'abcd' * 100}",
+)
 DAYS_APART = Pair(
     "days apart",
     "a case of a variant that is always shown, with three days between its events: shows waits, "
@@ -189,6 +208,9 @@ SWAP_SURGERY_TWICE = SURGERY_TWICE.instead_of("RHMD")
 SWAP_NO_HOSPITAL = NO_HOSPITAL.instead_of("RHMD")
 SWAP_NEW_ACTIVITY = NEW_ACTIVITY.instead_of("RHMD")
 SWAP_LONG_LOOP = LONG_LOOP.instead_of("ac")
+SWAP_SHARED_VARIANT = replace(
+    SHARED_VARIANT.instead_of("ab"), removed=Case(("a", "b"), values=_USUAL_VALUES)
+)
 SWAP_ENDLESS_CASE = Pair.told(
     "swap: endless case",
     "300 events in the wrong order in place of two in the right one: moves pooled fitness",
@@ -205,6 +227,7 @@ SWAP_ONLY_CASE = Pair.told(
 
 USUAL = (
     ONE_MORE,
+    SHARED_VARIANT,
     UNIQUE_VARIANT,
     NEW_ACTIVITY,
     NO_CASE,
@@ -217,6 +240,7 @@ USUAL = (
 
 USUAL_SWAP = (
     SWAP_SURGERY_TWICE,
+    SWAP_SHARED_VARIANT,
     SWAP_NEW_ACTIVITY,
     SWAP_OTHER_ORDER,
     SWAP_ONLY_CASE,
@@ -224,3 +248,6 @@ USUAL_SWAP = (
     SWAP_ENDLESS_CASE,
 )
 """For any mechanism whose neighbours differ in one case that is replaced."""
+
+EVERYWHERE = (SHARED_VARIANT, SWAP_SHARED_VARIANT)
+"""Tried on every mechanism: each case is to be bounded by itself, however many are like it."""

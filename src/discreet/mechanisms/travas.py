@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar, Literal
 
@@ -262,14 +262,14 @@ class UTraVaS(Mechanism[Variants]):
 
 def _built(variants: Counted, rows: Integers) -> Iterator[Variants]:
     """One artefact per row of counts, a count of 0 being hidden; equal supports are built once."""
-    supports: dict[bytes, tuple[Integers, Variants]] = {}
+    supports: dict[bytes, Variants] = {}
     for row in rows:
         key = (row != 0).tobytes()
         if key not in supports:
             shown = np.flatnonzero(row)
-            supports[key] = shown, variants.take(shown).trimmed()
-        shown, frame = supports[key]
-        yield Variants(frame.activities, frame.codes, frame.offsets, row[shown])
+            supports[key] = variants.take(shown, shown).trimmed()  # counted by where they are
+        frame = supports[key]
+        yield replace(frame, counts=row[frame.counts])
 
 
 def _candidate(runs: int) -> str:

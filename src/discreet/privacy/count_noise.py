@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
-from discreet.arrays import Integers, Ints
+import numpy.typing as npt
+
+from discreet.arrays import Booleans, Integers, Ints
 from discreet.privacy.noise import (
     LARGEST_SCALE,
     LARGEST_VARIANCE,
@@ -60,9 +62,20 @@ class CountNoise:
 
     def added(self, counts: Ints, rng: Randomness) -> Integers:
         """The counts with noise of their own each, noted in the transcript of an audit."""
-        noisy: Integers = counts + self.draw(counts.size, rng).reshape(counts.shape)
+        noisy: Integers = self.joined(counts, self.draw(counts.size, rng))
+        return noisy
+
+    def joined(self, counts: npt.NDArray[Any], drawn: Integers) -> npt.NDArray[Any]:
+        """Whole numbers with noise that was drawn before, noted likewise; floats below 2⁵³ stay."""
+        noisy = counts + drawn.reshape(counts.shape)
         note(self.name, noisy)
         return noisy
+
+    def positive(self, counts: Ints, rng: Randomness) -> Booleans:
+        """Which counts are above zero with noise of their own; only that is noted."""
+        found: Booleans = counts + self.draw(counts.size, rng) > 0
+        note(self.name, found)
+        return found
 
     def finer(self, grid: int) -> CountNoise:
         """The same noise for counts in steps of 1/grid."""

@@ -40,11 +40,6 @@ def transcript(until: str | None = None) -> Iterator[Transcript]:
         _last.reset(tokens[1])
 
 
-def noted() -> bool:
-    """Whether somebody keeps a transcript."""
-    return _open.get() is not None
-
-
 def note(name: str, answer: npt.ArrayLike) -> None:
     """Add an answer, where somebody keeps a transcript; one without a name belongs to no step."""
     kept = _open.get()

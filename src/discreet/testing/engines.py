@@ -24,6 +24,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.reading import read_log
 from discreet.log.samples import PERSON, sample_log
+from discreet.log.variants import Variants
 from discreet.testing.conformance import demand, refusing
 
 REPEATS = 3
@@ -89,8 +90,8 @@ def same(found: Engine, expected: Engine, where: str) -> None:
     demand(found.follows() == expected.follows(), f"{where}: other follows than memory")
     ours, theirs = found.facts(), expected.facts()
     demand(ours == theirs, f"{where}: other facts than memory: {ours}, {theirs}")
-    events = len(expected.variants().codes)
-    demand(found.variant_events() == events, f"{where}: variant_events is not {events}")
+    size = expected.variant_events()
+    demand(found.variant_events() == size, f"{where}: variant_events is not {size}")
     mine, yours = found.courses(), expected.courses()
     demand(mine.names == yours.names, f"{where}: other cases than memory, or in another order")
     demand(np.array_equal(mine.offsets, yours.offsets), f"{where}: cases of other lengths")
@@ -188,17 +189,28 @@ def individuals(trial: Trial) -> None:
     )
 
 
-def by_rank(trial: Trial) -> None:
-    """Variants by size and rank are those of the log, each once, and the same when asked again."""
-    found, expected = trial.counted(trial.tied), reference(trial.tied)
+def numbering(trial: Trial) -> None:
+    """Variants are numbered by what they are: counts, cases, rows and threads have no say.
+
+    Else what comes out in the order of the numbers, or breaks ties by it, tells of raw counts.
+    """
+    ways = (1, 1), (2, 1), (2, 3)
+    for (name, rows), (threads, parts) in zip(row_orders(trial.tied), ways, strict=True):
+        where = f"{name}, {threads} threads, {parts} files"
+        _same_numbering(trial.counted(rows, threads, parts), reference(rows).variants(), where)
+    bounded = trial.counted(trial.tied).bounded(1, KEY)
+    _same_numbering(bounded, reference(trial.tied).bounded(1, KEY).variants(), "a case each")
+
+
+def _same_numbering(found: Engine, expected: Variants, where: str) -> None:
     stay = InEngine(found)
-    sizes = expected.sizes()
-    demand(all(map(np.array_equal, stay.sizes, sizes)), "other numbers of variants of each size")
-    whole = stay.take(np.arange(len(stay)))
-    demand(np.array_equal(whole.counts, stay.counts), "variants of other numbers of cases")
-    demand(whole == expected.variants(), "other variants by rank than memory")
-    few = np.array([len(stay) - 1, 0, len(stay) // 2])
-    demand(stay.take(few) == whole.take(few), "ranks change from one question to the next")
+    counts, lengths = stay.counts, stay.lengths
+    demand(np.array_equal(counts, expected.counts), f"{where}: counts are not in canonical order")
+    demand(np.array_equal(lengths, expected.lengths), f"{where}: lengths are in another order")
+    few = np.array([len(stay) - 1, 0, len(stay) // 2, len(stay) // 2 + 1])
+    for places in (np.arange(len(stay)), few):
+        taken = list(stay.take(places))
+        demand(taken == list(expected.take(places)), f"{where}: other variants at their places")
 
 
 def _same_sums(found: Engine, expected: Engine, where: str) -> None:
@@ -262,7 +274,7 @@ _CHECKS: tuple[Callable[[Trial], None], ...] = (
     several_files,
     one_case_less,
     individuals,
-    by_rank,
+    numbering,
     refusals,
     incomplete_cases,
     given_logs,

@@ -7,21 +7,28 @@ tells whether the mechanism keeps to the rules that ledger, certificate, audits 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from discreet.certificate import Certificate
+from discreet.log.engines.lazy import staying
 from discreet.log.errors import LogError
-from discreet.log.events import EventLog
+from discreet.log.events import CASE, TIME, EventLog
 from discreet.log.instants import DAY
 from discreet.log.neighbours import Case, make_log
+from discreet.log.reading import read_log
+from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import ONE_MORE
 from discreet.mechanisms.base import Mechanism
 from discreet.parameters import ParameterError
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import (
     Gaussian,
     Laplace,
@@ -31,7 +38,9 @@ from discreet.privacy.steps import (
     SpendingError,
     Step,
 )
+from discreet.privacy.transcript import transcript
 from discreet.testing.conformance import ConformanceError, demand, refusing
+from discreet.testing.recording import compare, recordable
 from discreet.verification import check_certificate
 
 PERSON = "case:person"
@@ -71,6 +80,7 @@ def _log(traces: dict[str, int], labels: dict[str, str] | None = None) -> EventL
 
 
 LABELS = ("a", "b", "c", "d")
+LONG = "abcd" * 5
 FEW = {"abcd": 30, "acbd": 16, "abd": 9, "ad": 3, "abbcd": 1}
 
 
@@ -157,17 +167,121 @@ def drawn(subject: Subject) -> None:
         free.guarantee.private == usual.guarantee().proved,
         "a release is called private though it is not proved, or the reverse",
     )
+    seven = _answers(usual, log, 7)
+    others = (_answers(usual, log, seed) for seed in range(8, 40))
+    demand(not seven or any(one != seven for one in others), "the noise is always the same")
+
+
+def _answers(mechanism: Mechanism, log: EventLog, seed: int) -> dict[str, list[Any]]:
+    with transcript() as answers:
+        mechanism._draw(log, Randomness.seeded(seed))
+    return {step: [answer.tolist() for answer in given] for step, given in answers.items()}
+
+
+def reads_no_order(subject: Subject) -> None:
+    """The same seed gives the same release, however cases are ordered, named and kept.
+
+    Else the order of the cases, or how an engine numbers variants, has a say in what is chosen
+    where noisy answers tie, or in what order it comes out: an order nobody has paid for. What
+    draws for each case draws in an order of what the cases are.
+    """
+    log, usual = _log(TIED), subject.usual
+    if not usual.guarantee().proved:
+        return
+    expected = _shown(usual.release(log, insecure_seed=7).artefact)
+    with tempfile.TemporaryDirectory() as folder:
+        for where, same in _elsewhere(log, Path(folder)):
+            found = _shown(usual.release(same, insecure_seed=7).artefact)
+            demand(str(found) == str(expected), f"{where}: another release")
+
+
+def reads_no_names(subject: Subject) -> None:
+    """Activities under other names of the same order give the same release under these names.
+
+    Else the order of a set or of hashes has a say in it, another one in every process.
+    """
+    if "alphabet" in subject.parameters or not subject.usual.guarantee().proved:
+        return
+    found = []
+    for prefix in ("one ", "two "):
+        labels = {label: prefix + label for label in LABELS}
+        takes = "alphabet" in subject.owner.parameters()
+        renamed = subject.build(alphabet=tuple(labels.values())) if takes else subject.usual
+        released = renamed.release(_log(TIED, labels), insecure_seed=7)
+        found.append(str(_shown(released.artefact)).replace(prefix, ""))
+    demand(found[0] == found[1], "other names of activities give another release")
+
+
+TIED = {"abcd": 40, "acbd": 40, "abd": 39, "acd": 41, "ad": 12, "abbcd": 11, "dcba": 1, "db": 2}
+"""Variants that may well have one noisy count, neither those of one count nor the order told."""
+
+
+def _elsewhere(log: EventLog, folder: Path) -> Iterator[tuple[str, EventLog]]:
+    """The same cases in other orders and under other names, here and in engines."""
+    for number in range(2):
+        table = _in_other_order(log.table, number)
+        other = replace(EventLog.from_table(table), individual=PERSON)
+        yield "cases in another order", other
+        yield "variants in an engine", staying(other)
+        if find_spec("duckdb") is not None:
+            path = folder / f"{number}.parquet"
+            table.write_parquet(path)
+            kept = read_log(path, engine="duckdb", individual=PERSON)
+            yield "cases in DuckDB", kept
+            yield "variants in DuckDB", staying(kept)
+
+
+def _in_other_order(table: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """The cases shuffled and named by their new order."""
+    names = table[CASE].unique().sort().sample(fraction=1, shuffle=True, seed=seed).to_list()
+    fresh = {name: f"{number:06d}" for number, name in enumerate(names)}
+    return table.with_columns(pl.col(CASE).replace_strict(fresh)).sort(CASE, TIME)
 
 
 def speaks_of_parameters_only(subject: Subject) -> None:
     """Guarantee, notes and parameters of a release do not depend on the log."""
-    one, other = (
-        subject.usual.release(_log(traces)) for traces in (FEW, {"ab": 4, "dcba": 21, "c": 1})
-    )
+    logs = FEW, {"ab": 4, "dcba": 21, "c": 1}, {**FEW, "abce": 1}, {"b": 2}
+    one, *others = (subject.usual.release(_log(traces)) for traces in logs)
     for field in ("guarantee", "notes", "parameters", "mechanism"):
-        demand(
-            getattr(one, field) == getattr(other, field), f"{field} of a release depend on the log"
-        )
+        for other in others:
+            demand(
+                getattr(one, field) == getattr(other, field),
+                f"{field} of a release depend on the log",
+            )
+
+
+def reads_by_its_steps_only(subject: Subject) -> None:
+    """One case more changes what each step reads by what is paid, and else nothing.
+
+    Of a variant that many have, on a small log and on one of more than a thousand cases.
+    """
+    usual = subject.usual
+    if not usual.guarantee().proved or not recordable(usual):
+        return
+    swapped = usual.guarantee().neighbours == "swap"
+    for times in (1, 12):
+        many = {trace: times * count for trace, count in {LONG: 40, **FEW}.items()}
+        more = {**many, LONG: many[LONG] + 1, "ad": many["ad"] - swapped}
+        compare(usual, _log(many), _log(more))
+
+
+def shows_nothing_unused(subject: Subject) -> None:
+    """What is released has no label that no case has, and tells no order of the log."""
+    for traces in (FEW, {"ba": 60, "ab": 40, "cab": 1, "abd": 1}):
+        artefact = subject.usual.release(_log(traces), insecure_seed=7).artefact
+        for column in artefact.table if isinstance(artefact, EventLog) else ():
+            demand(
+                column.dtype not in (pl.Categorical, pl.Enum),
+                f"{column.name} of the release is categorical: it may list what no case has",
+            )
+        variants = artefact.variants if isinstance(artefact, EventLog) else artefact
+        if isinstance(variants, Variants):
+            plain = Variants.from_counts(variants.to_dict())
+            demand(
+                variants.activities == plain.activities,
+                "the release lists activities that none of its cases has",
+            )
+            demand(list(variants) == list(plain), "the variants of a release are not in order")
 
 
 def checks_before_it_spends(subject: Subject) -> None:
@@ -266,7 +380,11 @@ MECHANISM_CHECKS: dict[str, Callable[[Subject], None]] = {
         composes,
         budgeted,
         drawn,
+        reads_no_order,
+        reads_no_names,
         speaks_of_parameters_only,
+        reads_by_its_steps_only,
+        shows_nothing_unused,
         checks_before_it_spends,
         individuals,
         small_logs,

@@ -9,6 +9,7 @@ import polars as pl
 
 from discreet.arrays import Integers, Ints
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+from discreet.log.types import plain, text_of
 from discreet.utility.calendar import total_variation
 
 BINS = 20
@@ -22,7 +23,7 @@ def common_columns(log: EventLog, released: EventLog) -> list[str]:
         for name in released.table.columns
         if name not in (CASE, ACTIVITY, TIME)
         and name in log.table.columns
-        and not log.table[name].dtype.is_nested()
+        and plain(log.table[name].dtype)
     ]
 
 
@@ -61,7 +62,7 @@ def alike(own: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Both as numbers if the log's are (a release may be read without types), else as texts."""
     if own.dtype.is_numeric():
         return own, other.cast(pl.Float64, strict=False)
-    return own.cast(pl.String), other.cast(pl.String)
+    return text_of(own), text_of(other)
 
 
 def _codes(log: EventLog, released: EventLog, column: str) -> tuple[Integers, Integers]:

@@ -9,6 +9,7 @@ import polars as pl
 
 from discreet.arrays import Booleans, Floats, Integers
 from discreet.log.errors import LogError, option
+from discreet.log.types import check_plain, text_of
 from discreet.wholelogs.declaring import CORE, Attribute
 
 MOST_VOTES = 8
@@ -19,26 +20,30 @@ LARGEST = 2.0**53
 """Whole numbers beyond it count as it: up to there each has a float of its own."""
 
 
-def check_attribute(schema: pl.DataFrame, whole: pl.DataFrame, attribute: Attribute) -> None:
-    """Raise LogError if there is no such column, or not one of the declared type.
+def kind_of(column: str, schema: pl.DataFrame, whole: pl.DataFrame, use: str) -> pl.DataType:
+    """The type of a column that is asked for; LogError if there is none that can be read.
 
     `schema` has the columns that can be read, `whole` those that there are.
     """
-    column = attribute.column
-    if column not in schema.columns:
-        if column in whole.columns:
-            raise LogError(
-                f"the column {column!r} holds {whole[column].dtype}, which was left out or cannot "
-                f"be had from this engine; read the log with {option('engine', 'memory')}"
-            )
+    if column not in whole.columns:
         further = [c for c in whole.columns if c not in CORE]
         raise LogError(
             f"this log has no column {column!r}; its further columns are "
             + (", ".join(further) or "none")
         )
-    kind = schema[column].dtype
-    if kind.is_nested():
-        raise LogError(f"the column {column!r} holds {kind}; release plain values only")
+    check_plain(column, whole[column].dtype, use)
+    if column not in schema.columns:
+        raise LogError(
+            f"the column {column!r} holds {whole[column].dtype}, which was left out or cannot "
+            f"be had from this engine; read the log with {option('engine', 'memory')}"
+        )
+    return schema[column].dtype
+
+
+def check_attribute(schema: pl.DataFrame, whole: pl.DataFrame, attribute: Attribute) -> None:
+    """Raise LogError if there is no such column, or not one of the declared type."""
+    column = attribute.column
+    kind = kind_of(column, schema, whole, "an attribute")
     if attribute.numeric and not kind.is_numeric():
         raise LogError(
             f"the column {column!r} holds {kind}, not numbers; read the log with "
@@ -63,7 +68,7 @@ class Observed:
             if attribute.kind == "integer":
                 plain = plain.round().clip(-LARGEST, LARGEST)
         else:
-            plain = raw.cast(pl.String)
+            plain = text_of(raw)
             if attribute.kind == "boolean":
                 plain = plain.str.to_lowercase()
         values = plain.drop_nulls().unique().sort()

@@ -185,7 +185,7 @@ class WholeLog(Mechanism["EventLog"]):
         super().check(log)
         schema = sums_over(log, self._columns).schema
         if self.begun:
-            check_begun(schema, self.begun)
+            check_begun(schema, log.schema(), self.begun)
         for attribute in self.asked:
             check_attribute(schema, log.schema(), attribute)
         if self.spending is not None:

@@ -10,8 +10,10 @@ import polars as pl
 from discreet.arrays import Floats, Integers
 from discreet.log.errors import LogError
 from discreet.log.instants import DAY, MONDAY
+from discreet.log.times import microseconds_of
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
+from discreet.wholelogs.attributes import kind_of
 from discreet.wholelogs.clock import FIRST, Clock, within
 from discreet.wholelogs.courses import Courses, Source, days_between
 from discreet.wholelogs.drawing import MILLISECOND, Slots
@@ -29,11 +31,9 @@ FREQUENT = 6
 """An activity has a row of its own if so many deviations of the noise are expected in it."""
 
 
-def check_begun(schema: pl.DataFrame, column: str) -> None:
-    """Raise LogError if there is no such column, or not one of times."""
-    if column not in schema.columns:
-        raise LogError(f"this log has no column {column!r} that says when events began")
-    kind = schema[column].dtype
+def check_begun(schema: pl.DataFrame, whole: pl.DataFrame, column: str) -> None:
+    """Raise LogError if there is no such column, or not one of times; see `kind_of`."""
+    kind = kind_of(column, schema, whole, "a beginning")
     if not isinstance(kind, pl.Datetime):
         raise LogError(
             f"the column {column!r} holds {kind}, not times; read the log with "
@@ -138,6 +138,6 @@ class Work:
 
 def _begun(courses: Courses, column: str) -> Integers:
     """When each event began; where that is missing, when it ended."""
-    ticks = courses.column(column).dt.cast_time_unit("us").to_physical()
+    ticks = microseconds_of(courses.column(column))
     given = within(ticks.fill_null(pl.Series(courses.instants)).to_numpy())
     return np.minimum(given, courses.instants)

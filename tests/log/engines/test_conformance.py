@@ -42,7 +42,7 @@ def test_duckdb_conforms(check: str) -> None:
     check_engine(in_duckdb, only=check)
 
 
-@pytest.mark.parametrize("check", ["several_files", "individuals", "by_rank", "refusals"])
+@pytest.mark.parametrize("check", ["several_files", "individuals", "numbering", "refusals"])
 def test_memory_conforms_where_it_is_not_the_measure_itself(check: str) -> None:
     check_engine(in_memory, only=check)
 
@@ -92,3 +92,18 @@ def test_an_engine_that_bounds_by_a_fixed_order_is_found(monkeypatch: pytest.Mon
     )
     with pytest.raises(ConformanceError, match="kept"):
         check_engine(in_duckdb, only="individuals")
+
+
+def test_an_engine_that_numbers_variants_by_their_counts_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from discreet.log.engines.duckdb import DuckDBEngine
+
+    keep = DuckDBEngine._keep
+
+    def by_counts(self: DuckDBEngine, name: str, sql: str, **values: str) -> int:
+        return keep(self, name, sql.replace("ORDER BY seq", "ORDER BY count(*), seq"), **values)
+
+    monkeypatch.setattr(DuckDBEngine, "_keep", by_counts)
+    with pytest.raises(ConformanceError, match="canonical order"):
+        check_engine(in_duckdb, only="numbering")

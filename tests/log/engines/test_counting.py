@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
+from discreet.arrays import Integers
 from discreet.log.engines.counting import InEngine
 from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.errors import LogError
+from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.log.writing import write_log
+from discreet.mechanisms.headtail import HeadTail
+from discreet.mechanisms.headtail.votes import noisy_votes
 from discreet.mechanisms.registry import mechanism
-from discreet.privacy.partition import OptimalSelection, select
+from discreet.privacy.count_noise import CountNoise
+from discreet.privacy.partition import OptimalSelection, Selection, select
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.reserved import ReservedSelection
 
@@ -41,15 +48,23 @@ def many(path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineLog:
 
 
 def test_selection_in_the_engine_is_selection(many: EngineLog) -> None:
-    """With the variants in the engine's order, the same words select the same with the same noise.
+    """The variants have one order in the engine and in memory: the same words select the same.
 
-    The order was there before the noise, and `select` treats variants of one count alike: that is
+    That order was there before the noise, and `select` treats variants of one count alike: that is
     all the proof there is to the two distributions being one.
     """
-    counted = many.counted
-    assert isinstance(counted, InEngine)
+    assert isinstance(many.counted, InEngine)
+    check_selection(many.counted)
+
+
+def test_selection_of_what_stays_in_memory_is_selection() -> None:
+    check_selection(InEngine(MemoryEngine(sample_log("hospital", cases=300, seed=5))))
+
+
+def check_selection(counted: InEngine) -> None:
+    """What is shown has the noisy counts of the selection, not its own."""
     whole = counted.take(np.arange(len(counted)))
-    assert whole == many.engine.variants()
+    assert list(whole) == list(counted.engine.variants())
     assert np.array_equal(whole.counts, counted.counts)
     for selection in (OptimalSelection(1.0, 1e-3), ReservedSelection(1.0, 1e-3, 0.6)):
         shown, noisy = select(selection, whole.counts, Randomness.seeded(3))
@@ -76,15 +91,30 @@ def test_what_is_shown_has_the_distribution_of_select() -> None:
     assert np.array_equal(seen[~open_ones], runs * chance[~open_ones])
 
 
-@pytest.mark.parametrize(
-    ("name", "more"),
-    [
-        ("travas", {}),
-        ("travas", {"fidelity": "published"}),
-        ("utravas", {"runs": 2}),
-        ("headtail", {"tail_sample": 0.2}),
-    ],
-)
+FEW_SEQUENCES: list[tuple[str, dict[str, object]]] = [
+    ("travas", {}),
+    ("travas", {"fidelity": "published"}),
+    ("utravas", {}),
+    ("utravas", {"runs": 2}),
+    ("headtail", {"tail_sample": 0.2}),
+]
+"""What reads counts, and the sequences of a few."""
+
+
+@pytest.mark.parametrize(("name", "more"), FEW_SEQUENCES)
+def test_one_seed_gives_one_release_wherever_the_variants_are(
+    name: str, more: dict[str, object], many: EngineLog
+) -> None:
+    """Each variant has the count that was drawn for it, by its place in one and the same order."""
+    chosen = mechanism(name, epsilon=2.0, delta=1e-4, **more)
+    expected = chosen.release(sample_log("hospital", cases=900, seed=5), insecure_seed=3)
+    found = chosen.release(many, insecure_seed=3)
+    assert isinstance(many.counted, InEngine)
+    assert len(expected.artefact) > 5
+    assert list(found.artefact) == list(expected.artefact)
+
+
+@pytest.mark.parametrize(("name", "more"), FEW_SEQUENCES)
 def test_few_sequences_reach_this_process(
     name: str, more: dict[str, object], many: EngineLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +133,58 @@ def test_few_sequences_reach_this_process(
     assert 0 < released.artefact.cases < 2 * many.cases
     assert 0 < sum(fetched) < 0.5 * len(many.counted)
     assert chosen.advice(many) == chosen.advice(sample_log("hospital", cases=900, seed=5))
+
+
+PAIRS = ["".join(pair) for pair in product("abcd", repeat=2)]
+"""Variants of two events, each followed by sixty cases or by one more."""
+
+
+def tied_log(folder: Path, one_more: str = "") -> EventLog:
+    """Sixteen frequent variants beside eighty cases that no other is like."""
+    rare = ["abcdabcd" + "".join(rest) for rest in product("abcd", repeat=4)][:80]
+    cases = [word for word in PAIRS for _ in range(60 + (word == one_more))]
+    path = folder / f"tied{one_more}.parquet"
+    rows = [
+        (str(number), label, 1000 * number + place)
+        for number, word in enumerate([*cases, *rare])
+        for place, label in enumerate(word)
+    ]
+    names = dict(zip((CASE, ACTIVITY, TIME), zip(*rows, strict=True), strict=True))
+    pl.DataFrame(names).with_columns(pl.col(TIME).cast(pl.Datetime("us"))).write_parquet(path)
+    return read_log(path, engine="duckdb", memory="100MB")
+
+
+def same_answers(selection: Selection, counts: np.ndarray, rng: Randomness) -> np.ndarray:
+    """A noisy count of sixty for what is frequent, whatever the count was; the rest is hidden."""
+    return np.where(counts > 50, 60, 0)
+
+
+def test_ties_at_the_cut_of_the_votes_are_not_broken_by_raw_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of variants with one noisy count those open to votes are chosen by what they are.
+
+    Were they chosen in the order of the raw counts, a variant with one case more than the others
+    would come last of them: an event that hardly ever happens with the case and often without.
+    """
+    monkeypatch.setattr("discreet.log.engines.lazy.MOST_VARIANTS", 50)
+    monkeypatch.setattr("discreet.mechanisms.headtail.tail.MOST_VOTED", 8)
+    monkeypatch.setattr(ReservedSelection, "noisy", same_answers)
+    ballots = []
+
+    def watched(hidden: Variants, ballot: Variants, noise: CountNoise, rng: Randomness) -> Integers:
+        ballots.append({"".join(sequence) for sequence, _ in ballot}.intersection(PAIRS))
+        return noisy_votes(hidden, ballot, noise, rng)
+
+    monkeypatch.setattr("discreet.mechanisms.headtail.tail.noisy_votes", watched)
+    chosen = HeadTail(epsilon=1.0, delta=1e-6, tail_sample=0.5)
+    for one_more in ("", "ab", "ad", "da", "dd"):
+        log = tied_log(tmp_path, one_more)
+        assert isinstance(log.counted, InEngine)
+        assert log.cases == 16 * 60 + 80 + bool(one_more)
+        chosen.release(log, insecure_seed=1)
+    assert len(ballots[0]) == 8
+    assert all(ballot == ballots[0] for ballot in ballots)
 
 
 def _forbidden(engine: object) -> Variants:

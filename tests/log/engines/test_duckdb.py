@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -282,6 +283,62 @@ def test_rows_of_a_database_need_what_tells_their_order(tmp_path: Path) -> None:
     assert "no order to keep" in refused(path, query="events", order="file")
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_types_of_a_relation_are_refused_as_such(engine: Any) -> None:
+    with duckdb.connect() as connection:
+        connection.register("rows", table().to_arrow())
+        for made in ("INTERVAL 1 DAY", "[INTERVAL 1 DAY]", "union_value(a := 1)"):
+            relation = connection.sql(f"SELECT *, {made} AS odd FROM rows")
+            message = refused(relation, tie_break="rank", engine=engine)
+            assert "the column 'odd' holds" in message
+            assert "cannot be read; convert it" in message
+        for made, kind in {"'\\xff'::BLOB": "Binary", "[1]": "List(Int32)"}.items():
+            relation = connection.sql(f"SELECT *, {made} AS odd FROM rows")
+            assert read_log(relation, tie_break="rank", engine=engine, **OPTIONS).cases == 3
+            message = refused(relation, tie_break="rank", engine=engine, individual="odd")
+            assert f"'odd' holds {kind}, which cannot be the individual" in message
+
+
+def test_a_replaced_database_is_read_anew(tmp_path: Path) -> None:
+    path, frame = tmp_path / "memory.duckdb", table()
+
+    def put(rows: pl.DataFrame) -> None:
+        fresh = tmp_path / "fresh.duckdb"
+        with duckdb.connect(str(fresh)) as connection:
+            connection.register("rows", rows.to_arrow())
+            connection.execute("CREATE TABLE events AS SELECT * FROM rows")
+            connection.execute("CREATE VIEW seen AS SELECT * FROM events")
+        fresh.replace(path)
+
+    for query in ("events", "main.seen", "SELECT * FROM events"):
+        asked = {"query": query, "tie_break": "rank", **OPTIONS}
+        for engine in ("memory", "duckdb"):
+            put(frame)
+            before = read_log(path, engine=engine, **asked)
+            put(frame.filter(pl.col("who") == "x"))
+            after = read_log(path, engine=engine, **asked)
+            assert after.cases == 2 < before.cases
+            assert before.variants == read_log(frame, tie_break="rank", **OPTIONS).variants
+
+
+def test_a_database_that_is_replaced_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, frame = tmp_path / "log.duckdb", table()
+    with duckdb.connect(str(path)) as connection:
+        connection.register("rows", frame.to_arrow())
+        connection.execute("CREATE TABLE events AS SELECT * FROM rows")
+
+    def replaced(batches: Any) -> Any:
+        shutil.copyfile(path, tmp_path / "fresh.duckdb").replace(path)
+        return batches
+
+    monkeypatch.setattr("discreet.log.engines.opening.as_query", replaced)
+    for engine in ("memory", "duckdb"):
+        message = refused(path, query="SELECT * FROM events", tie_break="rank", engine=engine)
+        assert "log.duckdb was changed after reading began" in message
+
+
 def test_a_relation_and_a_database_by_its_address(tmp_path: Path) -> None:
     import sqlite3
 
@@ -376,6 +433,25 @@ def test_folders_of_killed_processes_are_swept(
     assert mine.path.exists()
     mine.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_another_process_sweeps_away_at_once_is_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    locks: list[BinaryIO] = []
+
+    def hold(lock: BinaryIO) -> bool:
+        if not locks:
+            shutil.rmtree(Path(lock.name).parent)
+        locks.append(lock)
+        return len(locks) > 1
+
+    monkeypatch.setattr("discreet.log.engines.scratch._hold", hold)
+    mine = Scratch()
+    assert [lock.closed for lock in locks] == [True, False]
+    assert list(tmp_path.iterdir()) == [mine.path]
+    mine.close()
 
 
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

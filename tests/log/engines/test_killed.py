@@ -19,12 +19,12 @@ from discreet.privacy.guarantee import Budget
 pytest.importorskip("duckdb", reason="needs the extra duckdb")
 
 SCRIPT = """
-import sys, time
+import signal, sys
 from pathlib import Path
 
 def stop(*anything, **named):
     print("now", flush=True)
-    time.sleep(600)
+    signal.pause()
 
 where, log, output = sys.argv[1:]
 from discreet.log.engines.duckdb import DuckDBEngine

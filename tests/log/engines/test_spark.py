@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import warnings
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,8 @@ from discreet.log.shaping import Reading
 from discreet.mechanisms.registry import mechanism
 from discreet.testing import ENGINE_CHECKS, check_engine
 from tests import golden
+from tests.log.test_snapshot import BEFORE, CHANGES, check_one_log, check_read_anew, put
+from tests.log.test_types import NOT_PLAIN, ROLES, with_odd
 from tests.ways.test_golden import compare
 
 pytest.importorskip("pyspark", reason="needs the extra spark")
@@ -135,3 +138,92 @@ def test_spark_keeps_the_transitions_that_are_named(session: Any, tmp_path: Path
 def test_a_release_from_spark_is_as_it_was(name: str, session: Any, tmp_path: Path) -> None:
     counted = read_log(golden.LOG, engine="spark", **golden.reading(name))
     compare(name, golden.found(name, counted, tmp_path), "counted")
+
+
+@pytest.mark.parametrize(
+    ("change", "in_place"), [("all cases of one person", True), ("redacted", False)]
+)
+def test_a_replaced_file_is_read_anew(
+    change: str, in_place: bool, session: Any, tmp_path: Path
+) -> None:
+    check_read_anew("spark", ".parquet", CHANGES[change], in_place=in_place, folder=tmp_path)
+
+
+@pytest.mark.parametrize("in_place", [True, False], ids=["rewritten", "renamed"])
+def test_a_file_replaced_before_the_draw_gives_the_log_that_was_read_or_none(
+    in_place: bool, session: Any, tmp_path: Path
+) -> None:
+    check_one_log("spark", ".parquet", in_place=in_place, folder=tmp_path)
+
+
+def test_a_table_that_others_cached_by_its_path_is_not_taken(session: Any, tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    put(BEFORE, path)
+    session.read.parquet(str(path)).persist().count()
+    put(CHANGES["redacted"](BEFORE), path)
+    assert read_log(path, engine="spark").variants == read_log(path).variants
+    session.catalog.clearCache()
+
+
+def test_a_frame_of_a_replaced_file_is_read_anew(session: Any, tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    put(BEFORE, path)
+    was = read_log(session.read.parquet(str(path)), tie_break="concept:name")
+    put(CHANGES["redacted"](BEFORE), path)
+    found = read_log(session.read.parquet(str(path)), tie_break="concept:name")
+    assert found.variants == read_log(path, tie_break="concept:name").variants
+    assert was.table.height == BEFORE.height  # read once: the file that is there now is another
+
+
+def test_what_spark_holds_of_a_log_goes_with_it(session: Any, tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    put(BEFORE, path)
+    held = session.sparkContext._jsc.sc().getPersistentRDDs
+    gc.collect()
+    before = held().size()
+    log = read_log(path, engine="spark", individual=PERSON)
+    assert isinstance(log, EngineLog)
+    one = log.bounded(1, bytes(32))
+    some = one.sums(["org:resource"])
+    del log
+    gc.collect()
+    assert one.engine.digest(bytes(32))
+    assert len(some.schema.columns) == 1
+    assert held().size() > before
+    del one, some
+    gc.collect()
+    assert held().size() == before
+
+
+def test_types_are_refused_as_in_memory(session: Any, tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    odd = [with_odd(values)["odd"].alias(kind) for kind, values in NOT_PLAIN.items()]
+    with_odd(NOT_PLAIN["Binary"]).with_columns(odd).write_parquet(path)
+    log = read_log(path, engine="spark")
+    for kind in NOT_PLAIN:
+        chosen = mechanism("whole", epsilon=5, variants="travas", attributes=kind)
+        with pytest.raises(LogError, match=f"'{kind}' holds {kind}.*cannot be an attribute"):
+            chosen.check(log)
+    for word, options in ROLES.values():
+        with pytest.raises(LogError, match=f"'odd' holds Binary.*cannot be {word}.*convert it"):
+            read_log(path, engine="spark", **options)
+
+
+def test_types_of_a_frame_are_refused_as_in_memory(session: Any) -> None:
+    odd = {
+        "Binary": "CAST('a' AS BINARY)",
+        "Duration": "INTERVAL '1' DAY",
+        "Object": "INTERVAL '1' MONTH",
+        "List": "array(1)",
+        "Map": "map('a', 1)",
+        "Struct": "struct(1)",
+    }
+    rows = session.createDataFrame(BEFORE.to_arrow().to_pandas())
+    rows = rows.selectExpr("*", *(f"{made} AS {kind}" for kind, made in odd.items()))
+    log = read_log(rows, tie_break="concept:name")
+    for kind in odd:
+        with pytest.raises(LogError, match=f"'{kind}' holds {kind}.*cannot be the activity"):
+            read_log(rows, activity=kind, tie_break="concept:name")
+        chosen = mechanism("whole", epsilon=5, variants="travas", attributes=kind)
+        with pytest.raises(LogError, match=f"'{kind}' holds {kind}.*cannot be an attribute"):
+            chosen.check(log)

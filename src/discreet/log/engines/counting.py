@@ -14,40 +14,35 @@ from discreet.log.variants import Variants
 MOST_VARIANTS = 1_000_000
 """More variants stay in the engine, and only those that are released or sampled leave it.
 
-Which side of this a log is on changes nothing of the distribution of a release: noise is drawn
-for each variant of a count alike, whatever the order in which they are numbered.
+Which side of this a log is on changes nothing of a release: the numbering is the same.
 """
 
 
 @dataclass(frozen=True)
 class InEngine:
-    """The variants of an engine, numbered by cases, then length, then the engine's own order.
+    """The variants of an engine in canonical order, which is that of the variants in memory.
 
-    The numbering is fixed before any noise is drawn and never changes, and a decision that draws
-    independently for each variant by its count has the same distribution in every numbering. So
-    partition selection of these counts is that of the variants in memory, to the last bit of its
-    distribution: with S variants of n cases, how many of them are shown is Binomial(S, π(n)),
-    which ones is uniform, and their noise is that of a variant that is shown.
+    The order is that of the sequences themselves. No count has a say in it, nor the order of the
+    cases, nor how the engine keeps them: so no tie is broken by what is behind the noise, and one
+    seed gives one release wherever the variants are.
     """
 
     engine: Engine
 
     @cached_property
     def sizes(self) -> Sizes:
-        """How many variants there are of each number of cases and each length."""
+        """How many cases follow each variant and how many events it has."""
         return self.engine.sizes()
 
-    @cached_property
+    @property
     def counts(self) -> Integers:
         """How many cases follow each variant."""
-        counts: Integers = np.repeat(self.sizes.cases, self.sizes.variants)
-        return counts
+        return self.sizes.cases
 
-    @cached_property
+    @property
     def lengths(self) -> Integers:
         """How many events each variant has."""
-        lengths: Integers = np.repeat(self.sizes.length, self.sizes.variants)
-        return lengths
+        return self.sizes.length
 
     @property
     def activities(self) -> tuple[str, ...]:
@@ -61,12 +56,9 @@ class InEngine:
 
     def __len__(self) -> int:
         """Number of variants."""
-        return int(self.sizes.variants.sum())
+        return len(self.counts)
 
     def take(self, indices: Ints, counts: Ints | None = None) -> Variants:
         """The chosen variants in the order given, with new counts if any are given."""
-        ends = np.cumsum(self.sizes.variants)
-        size = np.searchsorted(ends, indices, side="right")
-        rank = indices - (ends - self.sizes.variants)[size]
-        found = self.engine.picked(self.sizes.cases[size], self.sizes.length[size], rank)
+        found = self.engine.picked(np.asarray(indices, np.int64))
         return found if counts is None else replace(found, counts=np.asarray(counts, np.int64))

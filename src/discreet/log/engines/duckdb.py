@@ -16,6 +16,7 @@ from discreet.log.engines.quoting import literal, quoted
 from discreet.log.engines.scratch import Scratch
 from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
+from discreet.log.snapshot import Snapshot
 from discreet.log.times import Clocks
 
 if TYPE_CHECKING:
@@ -77,7 +78,6 @@ class DuckDBEngine(SqlEngine):
 
     name: ClassVar[str] = "duckdb"
     text: ClassVar[str] = "VARCHAR"
-    rank_order: ClassVar[str] = "rowid"
     divided: ClassVar[str] = "//"
     room: ClassVar[dict[str, int]] = {"BIGINT": 63, "HUGEINT": 127}
 
@@ -89,7 +89,7 @@ class DuckDBEngine(SqlEngine):
 
     def read(self) -> DuckDBEngine:
         """Read, check and count the log."""
-        with self._explained():
+        with self._explained(), self.snapshot.kept():
             native = self._native()
             if native is None:
                 self._stage()
@@ -98,6 +98,8 @@ class DuckDBEngine(SqlEngine):
                 self._connection.execute(f"CREATE VIEW events AS {native}")
                 self._check_fine()
             self.count(drop_incomplete=self.plan.reading.drop_incomplete)
+        if self._staged:
+            self.snapshot = Snapshot()  # what was copied is all that is read from now on
         return self
 
     def _native(self) -> str | None:
@@ -110,6 +112,8 @@ class DuckDBEngine(SqlEngine):
         relation = self._connection.sql(f"SELECT * FROM {scan}")
         kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
         if list(kinds) != source.schema.columns or _OWN_NAMES & {k.lower() for k in kinds}:
+            return None
+        if any(map(_overflows, map(source.schema.schema.__getitem__, self.plan.further))):
             return None
         parts = {
             "case_id": _as_key(self.plan.case, kinds),
@@ -244,12 +248,17 @@ class DuckDBEngine(SqlEngine):
 def _stored(kind: pl.DataType) -> str:
     """The type of a staged column that has no role."""
     if kind.is_integer():
-        return "HUGEINT" if kind in (pl.UInt64, pl.Int128) else "BIGINT"
+        return "HUGEINT" if kind == pl.UInt64 else "BIGINT"
     if kind.is_float():
         return "DOUBLE"
     if isinstance(kind, pl.Datetime):
         return _ZONED if kind.time_zone else "TIMESTAMP"
     return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(kind), "VARCHAR")
+
+
+def _overflows(kind: pl.DataType) -> bool:
+    """Whether DuckDB fails on some values of a type that a file may have."""
+    return isinstance(kind, pl.Datetime) and kind.time_unit == "ms"
 
 
 def _first_line(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from discreet.log.cases import AMOUNT, Cases, Sums, amounts
 from discreet.log.counted import Counted
 from discreet.log.engines.counting import MOST_VARIANTS, InEngine
 from discreet.log.engines.limits import in_words
+from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Engine
 from discreet.log.errors import LogError, option
 from discreet.log.events import CASE, TIME, EventLog, Reads
@@ -92,21 +94,21 @@ class EngineLog(EventLog):
     def variants(self) -> Variants:
         """The variants and their counts."""
         advice = f"choose travas, or headtail with {option('tail_sample', '0.1')}, or "
-        self._check_room(self._variant_bytes, "its variants", advice)
+        self._check_room(self._variant_events[1] * VARIANT_EVENT_BYTES, "its variants", advice)
         return self.engine.variants()
 
     @cached_property
     def counted(self) -> Counted:
         """The variants as long as they are few; else their counts, and sequences on demand."""
-        stay = InEngine(self.engine)
-        if len(stay) <= MOST_VARIANTS and self._variant_bytes <= self.engine.memory:
+        many, events = self._variant_events
+        if many <= MOST_VARIANTS and events * VARIANT_EVENT_BYTES <= self.engine.memory:
             return self.variants
-        self._check_room(len(stay) * COUNT_BYTES, "the counts of its variants", "")
-        return stay
+        self._check_room(many * COUNT_BYTES, "the counts of its variants", "")
+        return InEngine(self.engine)
 
-    @property
-    def _variant_bytes(self) -> int:
-        return self.engine.variant_events() * VARIANT_EVENT_BYTES
+    @cached_property
+    def _variant_events(self) -> tuple[int, int]:
+        return self.engine.variant_events()
 
     @cached_property
     def _loaded(self) -> EventLog:
@@ -255,6 +257,20 @@ class EngineLog(EventLog):
         from discreet import notebook
 
         return notebook.box(repr(self), notebook.of(self.variants))
+
+
+def staying(log: EventLog) -> EngineLog:
+    """The same log, of which only those variants leave the engine that are asked for.
+
+    As of a log with millions of them, for tests and audits of what happens there.
+    """
+    if isinstance(log, EngineLog):
+        found = copy(log)
+    else:
+        shaped = Shaped(log.table.clear(), log.individual, log.names, log.left_out)
+        found = EngineLog(MemoryEngine(log), shaped, log.classifier)
+    found.__dict__["counted"] = InEngine(found.engine)
+    return found
 
 
 def _changing(columns: list[str], constant: list[str], cases: Cases) -> pl.DataFrame:

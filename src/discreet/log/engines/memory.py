@@ -71,9 +71,9 @@ class MemoryEngine:
         """The variants and how many cases follow each."""
         return self.log.variants
 
-    def variant_events(self) -> int:
-        """How many events all variants have."""
-        return len(self.log.variants.codes)
+    def variant_events(self) -> tuple[int, int]:
+        """How many variants there are, and how many events they have."""
+        return len(self.log.variants), len(self.log.variants.codes)
 
     def lengths(self) -> dict[int, int]:
         """How many cases have each number of events."""
@@ -81,23 +81,13 @@ class MemoryEngine:
         return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
 
     def sizes(self) -> Sizes:
-        """How many variants there are of each number of cases and each length."""
-        found, many = np.unique(self._sizes, axis=1, return_counts=True)
-        return Sizes(found[0], found[1], many)
-
-    def picked(self, cases: Integers, length: Integers, rank: Integers) -> Variants:
-        """The variants of these numbers of cases, lengths and ranks, in the order given."""
-        order = np.lexsort(self._sizes[::-1])
-        kinds, first = np.unique(self._sizes[:, order], axis=1, return_index=True)
-        begin = dict(zip(map(tuple, kinds.T.tolist()), first.tolist(), strict=True))
-        wanted = zip(cases.tolist(), length.tolist(), strict=True)
-        places = np.array([begin[size] for size in wanted], dtype=np.int64) + rank
-        return self.log.variants.take(order[places])
-
-    @property
-    def _sizes(self) -> Integers:
+        """How many cases follow each variant and how many events it has."""
         variants = self.log.variants
-        return np.stack([variants.counts, variants.lengths]).astype(np.int64)
+        return Sizes(variants.counts.astype(np.int64), variants.lengths.astype(np.int64))
+
+    def picked(self, places: Integers) -> Variants:
+        """The variants at these places."""
+        return self.log.variants.take(places)
 
     def follows(self) -> Follows:
         """How often one activity directly follows another."""

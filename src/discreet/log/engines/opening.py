@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import polars as pl
 from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.limits import memory_limit
 from discreet.log.engines.plan import Plan
+from discreet.log.engines.quoting import literal, quoted
 from discreet.log.engines.sources import (
     Source,
     as_query,
@@ -25,10 +27,14 @@ from discreet.log.engines.sources import (
 from discreet.log.errors import LogError, option
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Reading
+from discreet.log.snapshot import Snapshot
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+]*://")
 DATABASES = (".duckdb", ".ddb")
 """How the name of a DuckDB database ends."""
+
+_TAKEN = ("memory", "system", "temp")
+"""What DuckDB calls databases of its own."""
 
 
 def without_order(data: Any, query: str | None) -> Source | None:
@@ -88,9 +94,15 @@ def _from_duckdb(path: Path, query: str | None) -> Source:
         raise LogError(f"there is no file {path}; check the path")
     if not query:
         raise LogError(f"{path.name} is a database: name a table or query with {option('query')}")
+    snapshot = Snapshot.of((path,))
     try:
-        connection = duckdb.connect(str(path), read_only=True)
-        return from_relation(connection.sql(as_query(query)), path.name)
+        connection = duckdb.connect(":memory:", config={"temp_directory": f"{path}.tmp"})
+        name = quoted(f"{path.stem}_" if path.stem.lower() in _TAKEN else path.stem)
+        # a process opens a database by its path once, and whoever asks again gets what it was
+        connection.execute(f"ATTACH {literal(path)} AS {name} (READ_ONLY)")
+        connection.execute(f"USE {name}")
+        found = from_relation(connection.sql(as_query(query)), path.name)
+        return replace(found, snapshot=snapshot)
     except duckdb.Error as error:
         reason = str(error).strip().partition("\n")[0]
         raise LogError(f"{path.name} cannot be read: {reason}") from None

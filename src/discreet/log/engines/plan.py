@@ -12,7 +12,7 @@ from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, labels_of
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Reading, Shaped
-from discreet.log.times import Clocks
+from discreet.log.times import Clocks, within_calendar
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,10 @@ class Plan:
                 shaped = shape.of(raw)
                 note(shaped.clocks)
                 frame = self._frame(shaped, numbered["row"].cast(pl.Int64) + before)
-                extra = [raw.table[c].alias(f"more_{i}") for i, c in enumerate(self.further)]
+                extra = [
+                    within_calendar(raw.table[c]).alias(f"more_{i}")
+                    for i, c in enumerate(self.further)
+                ]
                 yield frame.with_columns(extra)
             before += height
 
@@ -192,9 +195,9 @@ class Plan:
 
 
 def _plain(kind: pl.DataType) -> bool:
-    """Whether values are of a kind that every engine hands over as it is."""
+    """Whether values are of a kind that every engine hands over as it is, whatever they are."""
     timed = isinstance(kind, pl.Datetime) and kind.time_unit != "ns"  # not every engine has these
-    numeric = kind.is_integer() or kind.is_float()
+    numeric = kind.is_float() or (kind.is_integer() and kind not in (pl.Int128, pl.UInt128))
     return numeric or timed or kind in (pl.String, pl.Boolean, pl.Date)
 
 

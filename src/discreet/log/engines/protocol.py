@@ -40,11 +40,10 @@ class Courses(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How many variants there are of each number of cases and each length, in rising order."""
+    """How many cases follow each variant and how many events it has, in canonical order."""
 
     cases: Integers
     length: Integers
-    variants: Integers
 
 
 class Engine(Protocol):
@@ -74,17 +73,21 @@ class Engine(Protocol):
     def variants(self) -> Variants:
         """The variants and how many cases follow each."""
 
-    def variant_events(self) -> int:
-        """How many events all variants have, each counted once: how much `variants` will bring."""
+    def variant_events(self) -> tuple[int, int]:
+        """How many variants there are, and how many events they have, each counted once.
+
+        How much `sizes` and `variants` will bring.
+        """
 
     def sizes(self) -> Sizes:
-        """How many variants there are of each number of cases and each length."""
+        """How many cases follow each variant and how many events it has, in canonical order.
 
-    def picked(self, cases: Integers, length: Integers, rank: Integers) -> Variants:
-        """The variants of these numbers of cases, lengths and ranks, in the order given.
-
-        Ranks count from 0 and number the variants of one size in some order, always the same.
+        That of `Variants`: by the activities of a variant alone. An order in which counts or the
+        file had a say would tell of them whatever comes out in it, and break ties by them.
         """
+
+    def picked(self, places: Integers) -> Variants:
+        """The variants at these places of the canonical order, from 0, in the order given."""
 
     def lengths(self) -> dict[int, int]:
         """How many cases have each number of events."""

@@ -30,7 +30,8 @@ class Scratch:
                 self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))  # this user's alone
                 lock = (self.path / _LOCK).open("wb")
                 if _hold(lock) is not False and (self.path / _LOCK).exists():
-                    break  # else another process swept it away before the lock was there
+                    break
+                lock.close()  # another process swept the folder away before the lock was there
         except OSError as error:
             raise LogError(
                 f"no temporary folder can be made in {parent}: {error.strerror}; name another "

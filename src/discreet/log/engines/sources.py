@@ -14,8 +14,9 @@ from discreet.log.delimited import delimited_pieces
 from discreet.log.engines.limits import memory_limit
 from discreet.log.errors import LogError, option
 from discreet.log.listing import same_schema
-from discreet.log.objects import as_texts
+from discreet.log.objects import as_texts, from_arrow
 from discreet.log.raw import below_header, by_row
+from discreet.log.snapshot import Snapshot
 from discreet.log.tables import by_file
 
 BATCH = 200_000
@@ -41,12 +42,15 @@ class Source:
     """The files, where they are Parquet: most engines read them faster than in batches."""
     heights: tuple[int, ...] = ()
     """How many rows each of these files has."""
+    snapshot: Snapshot = Snapshot()
+    """The files before anything was read of them."""
 
 
 def from_parquet(files: Sequence[Path], name: str) -> Source:
     """Parquet files of one kind, one after another."""
     from pyarrow import parquet
 
+    snapshot = Snapshot.of(files)
     schema, heights = same_schema(files), heights_of(files)
     several = len(files) > 1
 
@@ -60,7 +64,9 @@ def from_parquet(files: Sequence[Path], name: str) -> Source:
                     yield found.select(columns).cast(kinds)  # type: ignore[arg-type]
 
     place = by_file(files, heights) if several else by_row
-    return Source(name, schema, batches, place, parquet=tuple(files), heights=heights)
+    return Source(
+        name, schema, batches, place, parquet=tuple(files), heights=heights, snapshot=snapshot
+    )
 
 
 def heights_of(files: Sequence[Path]) -> tuple[int, ...]:
@@ -86,7 +92,7 @@ def from_delimited(
             for table in pieces(path):
                 yield table.select(columns)
 
-    headers = []
+    snapshot, headers = Snapshot.of(files), []
     for path in files:
         with closing(pieces(path)) as begin:  # type: ignore[type-var]
             headers.append(next(begin).columns)
@@ -96,7 +102,8 @@ def from_delimited(
                 "kind together"
             )
     schema = pl.DataFrame(schema=dict.fromkeys(headers[0], pl.String))
-    return Source(name, schema, batches, below_header if len(files) == 1 else by_row)
+    place = below_header if len(files) == 1 else by_row
+    return Source(name, schema, batches, place, snapshot=snapshot)
 
 
 def from_frame(frame: pl.DataFrame, name: str = "the table") -> Source:
@@ -110,8 +117,7 @@ def from_frame(frame: pl.DataFrame, name: str = "the table") -> Source:
 
 def from_relation(relation: Any, name: str = "the relation") -> Source:
     """A relation of DuckDB, which has no order of its own."""
-    schema = pl.from_arrow(relation.limit(0).to_arrow_table())
-    assert isinstance(schema, pl.DataFrame)
+    schema = from_arrow(relation.limit(0).to_arrow_table())
 
     def batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         chosen = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)

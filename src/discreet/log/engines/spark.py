@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import uuid
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,6 +29,7 @@ from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
 from discreet.log.listing import files_of, same_schema
 from discreet.log.shaping import Reading
+from discreet.log.snapshot import Snapshot
 from discreet.log.times import EPOCHS
 
 if TYPE_CHECKING:
@@ -112,8 +114,21 @@ def counted_by_spark(data: Any, reading: Reading) -> EngineLog:
 
 def from_frame(frame: Any) -> Source:
     """A data frame of Spark, whose rows have no order."""
-    schema = {name: _KINDS.get(kind, pl.List(pl.Null)) for name, kind in frame.dtypes}
+    schema = {field.name: _kind(field) for field in frame.schema.fields}
     return Source("the data frame", pl.DataFrame(schema=schema), _no_batches, ordered=False)
+
+
+def _kind(field: Any) -> Any:
+    """The type of a field as memory would have it; Object where that has none."""
+    import pyarrow as pa
+    from pyspark.errors import PySparkException
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    known = _KINDS.get(field.dataType.simpleString())
+    try:
+        return known or pl.Series(pa.nulls(0, to_arrow_type(field.dataType))).dtype
+    except PySparkException:
+        return pl.Object
 
 
 def from_files(files: Sequence[Path], name: str) -> Source:
@@ -123,8 +138,9 @@ def from_files(files: Sequence[Path], name: str) -> Source:
             f"{name} is not Parquet, which is what the engine spark reads; use "
             f"{option('engine', 'duckdb')}"
         )
+    snapshot, parquet = Snapshot.of(files), tuple(files)
     schema, heights = same_schema(files), heights_of(files)
-    return Source(name, schema, _no_batches, parquet=tuple(files), heights=heights)
+    return Source(name, schema, _no_batches, parquet=parquet, heights=heights, snapshot=snapshot)
 
 
 def _no_batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -162,6 +178,31 @@ class Spread:
         return added([none, whole.cast(none.schema)])
 
 
+class Held:
+    """Tables that Spark holds for a log, and lets go when nobody has the log any more.
+
+    They are checkpoints, not Spark's cache: that finds a table by its plan, in which a file is
+    its path, and computes anew what it has lost, from whatever the file is by then. A checkpoint
+    is these rows or an error.
+    """
+
+    def __init__(self) -> None:
+        self._frames: list[Any] = []
+        weakref.finalize(self, _let_go, self._frames).atexit = False  # then Spark ends itself
+
+    def keep(self, frame: Any) -> Any:
+        """The rows of a frame as they are now."""
+        found = frame.localCheckpoint()  # computed now, so that nothing fails later
+        self._frames.append(found)
+        return found
+
+
+def _let_go(frames: list[Any]) -> None:
+    for frame in frames:
+        with suppress(Exception):  # Spark may have ended before, or a server clears up itself
+            frame._jdf.queryExecution().analyzed().rdd().unpersist(False)  # noqa: SLF001
+
+
 def _as_spark(schema: Any) -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -173,7 +214,6 @@ class SparkEngine(SqlEngine):
 
     name: ClassVar[str] = "spark"
     text: ClassVar[str] = "STRING"
-    rank_order: ClassVar[str] = "seq"
     divided: ClassVar[str] = "div"
     room: ClassVar[dict[str, int]] = {"BIGINT": 63}
 
@@ -182,6 +222,7 @@ class SparkEngine(SqlEngine):
     ) -> None:
         super().__init__(memory, plan)
         self.heights = plan.source.heights
+        self._own, self._held = f"discreet_{uuid.uuid4().hex}", Held()
         with self._explained():
             whole = session(memory) if frame is None else frame.sparkSession
             self._session = whole.newSession()
@@ -190,21 +231,25 @@ class SparkEngine(SqlEngine):
             if partitions is not None:
                 self._session.conf.set("spark.sql.shuffle.partitions", str(partitions))
             if frame is None:
-                self._frame = self._session.read.parquet(*map(str, plan.source.parquet))
+                read = self._session.read.option("discreet", self._own)
+                self._frame = read.parquet(*map(str, plan.source.parquet))
             else:
-                name = f"discreet_{uuid.uuid4().hex}"
-                frame.createGlobalTempView(name)
-                self._frame = self._session.table(f"global_temp.{name}")
+                frame.createGlobalTempView(self._own)
+                self._frame = self._session.table(f"global_temp.{self._own}")
 
     def read(self) -> SparkEngine:
         """Read, check and count the log."""
-        with self._explained():
+        with self._explained(), self.snapshot.kept():
             chosen = self._expressions()
             if self.layout.placed:
                 self._kept(self._frame).selectExpr(*chosen).createOrReplaceTempView("unplaced")
                 self.checked_table = "unplaced"
                 chosen.append(f"shiftleft({_FILE}, {FILE_BITS}) + {_PLACE} AS pos")
-            self._kept(self._numbered()).selectExpr(*chosen).createOrReplaceTempView("events")
+            events = self._kept(self._numbered()).selectExpr(*chosen)
+            if not self.layout.placed:
+                events = self._held.keep(events)  # what a frame says twice may differ
+                self._session.catalog.dropGlobalTempView(self._own)
+            events.createOrReplaceTempView("events")
             self.count(drop_incomplete=self.plan.reading.drop_incomplete)
         return self
 
@@ -263,10 +308,9 @@ class SparkEngine(SqlEngine):
 
     def _keep(self, name: str, sql: str, **values: str) -> int:
         with self._explained():
-            found = self._session.sql(sql, args=values or None).persist()
-            rows = int(found.count())  # computed now, so that nothing fails later
+            found = self._held.keep(self._session.sql(sql, args=values or None))
             found.createOrReplaceTempView(name)
-        return rows
+            return int(found.count())
 
     def _view(self, name: str, sql: str) -> None:
         self._session.sql(sql).createOrReplaceTempView(name)

@@ -1,7 +1,8 @@
 """What engines ask in SQL, written once; a dialect fills in the few words that differ.
 
 Three tables hold everything: `events` (case_id, label, ts, what breaks ties, whose case it is),
-`cases` (case_id and its sequence of codes) and `variants` (sequence and how many cases follow it).
+`cases` (case_id and its sequence of codes) and `variants` (sequence, how many cases follow it, and
+its place in canonical order).
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class SqlEngine(ABC):
         self.memory = memory
         self.plan = plan
         self.layout = plan.layout
+        self.snapshot = plan.source.snapshot
         self._facts: Facts | None = None
         self._copies = count(1)
 
@@ -106,7 +108,6 @@ class SqlEngine(ABC):
     room: ClassVar[dict[str, int]]
     """Types of whole numbers, the quickest first, and how many bits they have besides the sign."""
 
-    rank_order: ClassVar[str]
     """What variants of one size are numbered by: anything that tells them apart and stays."""
 
     heights: tuple[int, ...] = ()
@@ -194,7 +195,8 @@ class SqlEngine(ABC):
     def _count_variants(self) -> None:
         self._keep(
             self.variants_table,
-            f"SELECT seq, count(*) AS cases FROM {self.cases_table} GROUP BY seq",
+            "SELECT seq, count(*) AS cases, row_number() OVER (ORDER BY seq) - 1 AS place "
+            f"FROM {self.cases_table} GROUP BY seq",
         )
 
     def _complete(self) -> LeftOut:
@@ -281,17 +283,18 @@ class SqlEngine(ABC):
         assert self._facts is not None, "count first"
         return self._facts
 
-    def variant_events(self) -> int:
-        """How many events all variants have, each counted once."""
-        size = self._size("seq")
-        found = self._query(f"SELECT sum({size}) AS n FROM {self.variants_table}")["n"][0]
-        return int(found or 0)
+    def variant_events(self) -> tuple[int, int]:
+        """How many variants there are, and how many events they have, each counted once."""
+        found = self._query(
+            f"SELECT count(*) AS variants, sum({self._size('seq')}) AS events "
+            f"FROM {self.variants_table}"
+        )
+        return int(found["variants"][0]), int(found["events"][0] or 0)
 
     def variants(self) -> Variants:
         """The variants and how many cases follow each."""
-        found = self._query(f"SELECT seq, cases FROM {self.variants_table}")
-        fresh = self._as_variants(found)
-        return fresh.take(fresh.canonical_order())
+        found = self._query(f"SELECT seq, cases, place FROM {self.variants_table}")
+        return self._as_variants(found.sort("place"))
 
     def _as_variants(self, found: pl.DataFrame) -> Variants:
         codes, offsets = flat(found["seq"])
@@ -299,28 +302,19 @@ class SqlEngine(ABC):
         return Variants(self.facts().activities, codes.astype(np.int32), offsets, counts)
 
     def sizes(self) -> Sizes:
-        """How many variants there are of each number of cases and each length."""
-        size = self._size("seq")
+        """How many cases follow each variant and how many events it has, in canonical order."""
         found = self._query(
-            f"SELECT CAST(cases AS BIGINT) AS cases, CAST({size} AS BIGINT) AS length, "
-            f"CAST(count(*) AS BIGINT) AS variants FROM {self.variants_table} "
-            f"GROUP BY cases, {size}"
-        ).sort("cases", "length")
-        cases, length, variants = (column.to_numpy() for column in found)
-        return Sizes(cases, length, variants)
+            f"SELECT CAST(cases AS BIGINT) AS cases, CAST({self._size('seq')} AS BIGINT) AS "
+            f"length, CAST(place AS BIGINT) AS place FROM {self.variants_table}"
+        ).sort("place")
+        return Sizes(found["cases"].to_numpy(), found["length"].to_numpy())
 
-    def picked(self, cases: Integers, length: Integers, rank: Integers) -> Variants:
-        """The variants of these numbers of cases, lengths and ranks, in the order given."""
-        columns = {"cases": cases, "length": length, "place": rank, "pick": np.arange(len(rank))}
-        kinds = {column: values.astype(np.int64) for column, values in columns.items()}
-        self._register("picks", pl.DataFrame(kinds))
-        size = self._size("seq")
+    def picked(self, places: Integers) -> Variants:
+        """The variants at these places of the canonical order, in the order given."""
+        picks = {"place": places.astype(np.int64), "pick": np.arange(len(places))}
+        self._register("picks", pl.DataFrame(picks))
         found = self._query(
-            "SELECT picks.pick AS pick, numbered.seq AS seq, numbered.cases AS cases FROM (SELECT "
-            f"seq, cases, {size} AS length, row_number() OVER "
-            f"(PARTITION BY cases, {size} ORDER BY {self.rank_order}) - 1 AS place "
-            f"FROM {self.variants_table}) AS numbered "
-            "JOIN picks USING (cases, length, place)"
+            f"SELECT pick, seq, cases FROM {self.variants_table} JOIN picks USING (place)"
         )
         return self._as_variants(found.sort("pick"))
 
@@ -358,9 +352,9 @@ class SqlEngine(ABC):
         chosen = f" WHERE case_id IN (SELECT case_id FROM {self.cases_table})" if some else ""
         events = f"SELECT * FROM {self.events_table} JOIN labels USING (label){chosen}"
         placed = self.layout.placed  # else what no key tells apart is sorted by all that is kept
-        return self._summing(
-            reader, events, [*self.layout.order, *(() if placed else reader.fields)]
-        )
+        keys = [*self.layout.order, *(() if placed else reader.fields)]
+        with self.snapshot.kept():
+            return self._summing(reader, events, keys)
 
     def digest(self, key: bytes) -> tuple[int, ...]:
         """The sum over cases of a keyed hash of each, of its name, codes and times."""
@@ -376,20 +370,19 @@ class SqlEngine(ABC):
             f"CAST(sum({self._number(f'substr(hash, {8 * i + 1}, 8)')}) AS {self.text}) AS part_{i}"
             for i in range(8)
         )
-        self._keep(
-            "digest", f"SELECT {sums} FROM (SELECT {hashed} AS hash FROM {cases})", key=key.hex()
-        )
+        digest = f"SELECT {sums} FROM (SELECT {hashed} AS hash FROM {cases})"
+        with self.snapshot.kept():
+            self._keep("digest", digest, key=key.hex())
         return tuple(map(int, self._query("SELECT * FROM digest").row(0)))
 
     def courses(self) -> Courses:
         """The cases themselves, by name."""
         timed, people = self.layout.timed, self.layout.people
         if timed:
-            self._keep(
-                "clocks",
-                f"SELECT case_id, {self._ordered('ts', self.layout.order)} AS times "
-                f"FROM {self.events_table} GROUP BY case_id",
-            )
+            times = self._ordered("ts", self.layout.order)
+            clocks = f"SELECT case_id, {times} AS times FROM {self.events_table} GROUP BY case_id"
+            with self.snapshot.kept():
+                self._keep("clocks", clocks)
         found = self._query(
             f"SELECT CAST(case_id AS {self.text}) AS name, seq{', times' if timed else ''}"
             f"{', person' if people else ''} FROM {self.cases_table}"
@@ -411,10 +404,11 @@ class SqlEngine(ABC):
             return pl.DataFrame()
         columns = ", ".join(f"more_{i}" for i in range(len(wanted)))
         keys = ", ".join([f"CAST(case_id AS {self.text})", *self.layout.order])
-        found = self._query(
-            f"SELECT {columns} FROM {self.events_table} "
-            f"WHERE case_id IN (SELECT case_id FROM {self.cases_table}) ORDER BY {keys}"
-        )
+        with self.snapshot.kept():
+            found = self._query(
+                f"SELECT {columns} FROM {self.events_table} "
+                f"WHERE case_id IN (SELECT case_id FROM {self.cases_table}) ORDER BY {keys}"
+            )
         kinds = {column: self.plan.source.schema.schema[column] for column in wanted}
         found = found.rename(dict(zip(found.columns, wanted, strict=True))).cast(kinds)  # type: ignore[arg-type]
         return self.plan.named(found)

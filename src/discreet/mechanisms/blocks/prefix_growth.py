@@ -13,7 +13,6 @@ from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace
-from discreet.privacy.transcript import note
 
 FIRM_FACTOR = 1.5
 """A count this many times its threshold is taken to be real even if nothing below it is kept."""
@@ -94,8 +93,7 @@ def grow_privtree(
         depth = tree.depth + 1
         raw = tree.raw_counts()[allowed]
         biased = np.maximum(raw - depth * bias, -bias)
-        split = biased + deciding.draw(len(raw), rng) > 0
-        note(deciding.name, split)
+        split = deciding.positive(biased, rng)
         split &= (allowed % tree.symbols != tree.end) & (depth < max_length)
         split = _at_most(split, tree.most_open, rng)
         counted = np.zeros_like(raw)

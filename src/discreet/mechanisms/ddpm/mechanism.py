@@ -85,7 +85,7 @@ class DDPM(OverDictionary):
             "strides": 20,
             "steps": 16,
         }
-        return (*cls._strict_audit_cases(), AuditCase(published, (CANARIES,), usual=False))
+        return (*cls._strict_audit_cases(), AuditCase(published, (CANARIES,), False, shared=False))
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "strict":

@@ -14,7 +14,13 @@ from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.neighbours import Pair
 from discreet.log.variants import Variants
-from discreet.mechanisms.audit_cases import FREQUENT, NO_CASE, UNIQUE_VARIANT, AuditCase
+from discreet.mechanisms.audit_cases import (
+    FREQUENT,
+    NO_CASE,
+    SHARED_VARIANT,
+    UNIQUE_VARIANT,
+    AuditCase,
+)
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.generative.base import Generative, Session, State, Watch
 from discreet.mechanisms.generative.dictionary import MOST_COLUMNS, Dictionary, dictionary_parameter
@@ -91,13 +97,15 @@ class OverDictionary(Generative):
 
     @classmethod
     def _strict_audit_cases(cls) -> tuple[AuditCase, ...]:
-        """A public dictionary that lists a canary; a found one; the default parameters."""
-        quick = {"fidelity": "strict", "cases": 0, "steps": 2, "sampling_rate": 1.0}
-        listed = {**quick, "dictionary": (("a", "b"), ("a", "c"), ("a", "d"))}
+        """A public dictionary, with cases drawn from it and without; a found one; the default."""
+        full = {"fidelity": "strict", "steps": 2, "sampling_rate": 1.0}
+        quick = {**full, "cases": 0}
+        listed = {"dictionary": (("a", "b"), ("a", "c"), ("a", "d"))}
         return (
-            AuditCase(listed, (NO_CASE, UNIQUE_VARIANT), usual=False),
+            AuditCase({**quick, **listed}, (NO_CASE, UNIQUE_VARIANT), usual=False),
+            AuditCase({**full, **listed}, (SHARED_VARIANT,), usual=False),
             AuditCase(quick, (FREQUENT, RARE_COLUMN), usual=False),
-            AuditCase({"fidelity": "strict", "delta": 1e-6}, (FREQUENT,), usual=False),
+            AuditCase({"fidelity": "strict", "delta": 1e-6}, (FREQUENT,), False, shared=False),
         )
 
     @property

@@ -33,7 +33,6 @@ from discreet.mechanisms.headtail.examples import (
 )
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
-from discreet.privacy.transcript import note
 
 STEPS = 20
 """Gradient steps on hidden cases."""
@@ -116,8 +115,8 @@ def trained(
     drawn = noise.draw(STEPS * weights.size, rng).reshape(STEPS, *weights.shape)
     for turn in range(STEPS):
         whole = np.rint(weights * FINE).astype(np.int64)
-        noisy = np.sum([block.clipped_sum(whole) for block in blocks], axis=0) + drawn[turn]
-        note(noise.name, noisy)
+        clipped = sum((block.clipped_sum(whole) for block in blocks), np.zeros_like(whole))
+        noisy = noise.joined(clipped, drawn[turn])
         speed = MOMENTUM * speed + rate * noisy
         weights = np.clip(weights + speed, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         if 2 * turn >= STEPS:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
+from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from discreet.log.counted import Counted
 from discreet.log.events import Reads
+from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import (
     EMPTIED_HEAD,
@@ -19,6 +22,7 @@ from discreet.mechanisms.audit_cases import (
     NEW_ACTIVITY,
     NO_CASE,
     ONE_MORE,
+    SHARED_ENDLESS,
     AuditCase,
 )
 from discreet.mechanisms.base import Mechanism
@@ -39,7 +43,7 @@ from discreet.mechanisms.headtail.spending import (
     reserved,
     spending,
 )
-from discreet.mechanisms.headtail.tail import Tail
+from discreet.mechanisms.headtail.tail import MOST_VOTED, Tail
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
@@ -48,6 +52,28 @@ from discreet.privacy.steps import Gaussian, Selecting, Statement, Step
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
+
+_LETTERS = ascii_uppercase + ascii_lowercase[:8]
+"""Of which there are more pairs than variants that hidden cases may vote for."""
+
+
+def tied_head(voted: int, tied: int) -> Pair:
+    """A head of which so many variants are open to votes; so many tie around the last of them."""
+    words = list(product(_LETTERS, repeat=2))[: voted + tied - tied // 2]
+    counts = {word: 50 if place < voted - tied // 2 else 40 for place, word in enumerate(words)}
+    return Pair(
+        "tied head",
+        "more variants of one count than hidden cases may vote for, kept in an engine, and a case "
+        "that makes one of them as frequent: shows ties broken by raw counts",
+        counts | {words[-1]: 39},
+        Case(words[-1]),
+        in_engine=True,
+    )
+
+
+TIED_HEAD = tied_head(MOST_VOTED, 312)
+"""The one that one more case makes frequent comes last of all whatever decides between equals but
+raw counts, by which it came first of them without that case."""
 
 LEAST_EPSILON, LEAST_DELTA = 1e-5, 1e-100
 """Budgets of a case below which there is nothing but noise."""
@@ -109,7 +135,8 @@ class HeadTail(Mechanism[Variants]):
     sampling (`privacy/steps/sampling.py` has the proof).
     With δ = 0 there is no head, the alphabet is public and the tables have Laplace noise with an
     L1 bound. Choices of way and model, candidates, support, sums and pruning read released
-    numbers only.
+    numbers only, and of the head no order but that of its sequences: ties of noisy counts are
+    broken by what the variants are, never by raw counts.
 
     With a public alphabet every case is first mapped to that alphabet on its own, which keeps
     neighbours neighbours.
@@ -154,9 +181,10 @@ class HeadTail(Mechanism[Variants]):
         hidden = NO_CASE, LONE_HIDDEN, FREQUENT
         probe, counted = "coverage probe", "many hidden: number of cases"
         return (
+            AuditCase({"delta": 1e-6}, (*hidden, SHARED_ENDLESS), False, {probe: (0, 800)}),
             *(
                 AuditCase({"delta": 1e-6}, hidden, False, {probe: answer})
-                for answer in ((0, 800), (60, 0), (600, 800))
+                for answer in ((60, 0), (600, 800))
             ),
             AuditCase({"delta": 1e-6}, hidden[1:], False, {probe: (600, 800), counted: (-800,)}),
             AuditCase(
@@ -166,6 +194,12 @@ class HeadTail(Mechanism[Variants]):
             AuditCase({"alphabet": None}, pairs),
             AuditCase({"alphabet": None, "delta": 1e-6}, pairs, usual=False),
             AuditCase({"delta": 0.0}, pairs, usual=False),
+            AuditCase(
+                {"alphabet": None, "delta": 1e-6, "tail_sample": 0.01},
+                (TIED_HEAD,),
+                False,
+                {probe: (40_000, 30_000), counted: (206,)},
+            ),
         )
 
     def _spending(self, budget: Budget) -> Step:

@@ -71,12 +71,13 @@ class Tail:
         """Head and support with the head's counts and the votes of the hidden cases.
 
         `about` is what is known of the number of hidden cases. Reads `hidden` by the steps only;
-        the rest is post-processing, its random choices included.
+        the rest is post-processing, its random choices included. It may depend on the head as it
+        is released only: in canonical order, with no activity but its own.
         """
         generator = np.random.Generator(np.random.Philox(rng.bits(64)))
-        about, plain = in_sample(about, self.share), head.trimmed()
+        about, head = in_sample(about, self.share), head.trimmed()
         if self.name == NO_HEAD:
-            candidates, about = self._modelled(plain, hidden, about, generator, rng)
+            candidates, about = self._modelled(head, hidden, about, generator, rng)
             return self._voted(head, hidden, candidates, about, "votes on a model", rng)
         counting = self._noise("number of cases")
         counted = int(counting.added(np.array([hidden.cases]), rng)[0])
@@ -84,10 +85,10 @@ class Tail:
         covered = self.share * head.cases / max(self.share * head.cases + about.value, 1.0)
         if len(head):
             samples = enough(about.value, float(head.lengths.mean()))
-            candidates = self._near(plain, samples, generator)
-            if not self._worth_learning(plain, about.value, covered):
+            candidates = self._near(head, samples, generator)
+            if not self._worth_learning(head, about.value, covered):
                 return self._voted(head, hidden, candidates, about, "votes", rng)
-        modelled, about = self._modelled(plain, hidden, about, generator, rng)
+        modelled, about = self._modelled(head, hidden, about, generator, rng)
         candidates = mixed(candidates, modelled, covered) if len(head) else modelled
         return self._voted(head, hidden, candidates, about, "votes on a model", rng)
 

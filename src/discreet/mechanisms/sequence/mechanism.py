@@ -12,7 +12,13 @@ import numpy as np
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
-from discreet.mechanisms.audit_cases import FREQUENT, NEW_ACTIVITY, NO_CASE, AuditCase
+from discreet.mechanisms.audit_cases import (
+    FREQUENT,
+    NEW_ACTIVITY,
+    NO_CASE,
+    SHARED_VARIANT,
+    AuditCase,
+)
 from discreet.mechanisms.blocks.alphabet import (
     alphabet_parameter,
     alphabet_status,
@@ -109,12 +115,14 @@ class Sequence(Generative):
 
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
-        """The default, and few steps with a public alphabet and without; see the base class."""
-        quick = {"cases": 0, "steps": 2, "sampling_rate": 1.0, "max_length": 2}
+        """The default, few steps with a public alphabet and without, as many cases as counted."""
+        full = {"steps": 2, "sampling_rate": 1.0, "max_length": 2}
+        quick = {"cases": 0, **full}
         return (
             AuditCase(quick, (NO_CASE, NEW_ACTIVITY), usual=False),
+            AuditCase(full, (SHARED_VARIANT,), usual=False),
             AuditCase({**quick, "alphabet": None}, (FREQUENT, NEW_ACTIVITY), usual=False),
-            AuditCase({"delta": 1e-6, "alphabet": None}, (FREQUENT,), usual=False),
+            AuditCase({"delta": 1e-6, "alphabet": None}, (FREQUENT,), False, shared=False),
         )
 
     def _plans(self, budget: Budget) -> dict[str, TrainingPlan]:

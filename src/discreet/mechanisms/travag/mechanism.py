@@ -60,7 +60,7 @@ class TraVaG(OverDictionary):
     def audit_cases(cls) -> tuple[AuditCase, ...]:
         """The default, a public dictionary with a canary, the published form; see the base."""
         published = {"fidelity": "published", "delta": 1e-6, "cases": 20000, "steps": 30}
-        return (*cls._strict_audit_cases(), AuditCase(published, (CANARIES,), usual=False))
+        return (*cls._strict_audit_cases(), AuditCase(published, (CANARIES,), False, shared=False))
 
     def _spending(self, budget: Budget) -> Step | None:
         if self.fidelity == "published":

@@ -16,6 +16,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.mapping import save_mapping
 from discreet.log.reading import column_names
+from discreet.log.types import plain
 from discreet.utility.before_after import durations_plot, lengths_plot
 from discreet.web.work.pictures import over_time_plot, write_maps
 from discreet.web.work.reading import check_unpacked, read
@@ -60,10 +61,10 @@ def _columns(spec: dict[str, Any]) -> list[str]:
 
 
 def _attributes(log: EventLog) -> list[tuple[str, str]]:
-    """Columns without a role, with the kind that their values have in the file."""
+    """Columns without a role that can be released, with the kind that their values have."""
     found = []
     for name, kind in log.frame.schema.items():
-        if name not in WORDS and name != log.individual_column:
+        if name not in WORDS and name != log.individual_column and plain(kind):
             word = "number" if kind.is_float() else "integer" if kind.is_integer() else "text"
             found.append((name, "boolean" if kind == pl.Boolean else word))
     return found

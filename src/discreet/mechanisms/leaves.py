@@ -1,0 +1,32 @@
+"""The same mechanism with other leaves in its tree of steps: silent, given or recorded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from typing import Any, TypeVar
+
+from discreet.mechanisms.auto import Auto
+from discreet.mechanisms.base import Mechanism
+from discreet.privacy.guarantee import Budget
+from discreet.privacy.steps import Step
+
+Changed = TypeVar("Changed", bound=Mechanism)
+
+
+def with_leaves(mechanism: Changed, change: Callable[[Step], Step | None]) -> Changed:
+    """The mechanism with other leaves in its tree of steps, the rest being the same."""
+    assert mechanism.spending is not None
+    tree = mechanism.spending.mapped(change)
+    mutant = copy(mechanism)
+    changed: dict[str, Any] = {"spending": tree, "_spending": partial(_same, tree)}
+    if isinstance(mechanism, Auto):
+        chosen, reason = mechanism.choice
+        changed["choice"] = with_leaves(chosen, change), reason
+    mutant.__dict__.update(changed)
+    return mutant
+
+
+def _same(tree: Step, budget: Budget) -> Step:
+    return tree
