@@ -9,14 +9,17 @@ from discreet.certificate import certificate_path
 from discreet.drawing import draw
 from discreet.drawing.follows import draw_follows
 from discreet.drawing.pages import write_page
+from discreet.language import translate
 from discreet.ledger.booking import LedgerBooking, booking_for
 from discreet.log.follows import Follows
+from discreet.mechanisms.base import Mechanism
 from discreet.officer.checking import checked, entry_of
 from discreet.officer.page import officer_page
 from discreet.releases import Release, check_room
 from discreet.utility.subject import subject_of
 from discreet.web.choosing import build
 from discreet.web.jobs import job_mark
+from discreet.web.settings import WebError
 from discreet.web.work.pictures import EACH, most_frequent
 from discreet.web.work.reading import read
 
@@ -39,6 +42,7 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     share.mkdir(mode=0o700)
     path = share / f"{spec['stem']}{spec['choice']['suffix']}"
     check_room(path)
+    check_price(booking, mechanism, spec)
     drawn = booking.release(mechanism, log)
     certificate = drawn.write(path)
     files = [path.name, certificate_path(path).name]
@@ -66,6 +70,18 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
             "files": files,
         },
     }
+
+
+def check_price(booking: LedgerBooking, mechanism: Mechanism, spec: dict[str, Any]) -> None:
+    """Refuse what takes more or less of the budget by now than when it was confirmed."""
+    account = booking.ledger.account(spec["source"])
+    if account.cost(mechanism.guarantee()).to_dict() != spec["cost"]:
+        raise WebError(
+            translate(
+                "The source counts in another way than when this was confirmed, and the release "
+                "would cost something else. Confirm it again."
+            )
+        )
 
 
 def _officer(drawn: Release, path: Path) -> str:
