@@ -252,7 +252,7 @@ def test_people_who_are_named_and_not_protected_are_refused_everywhere(
     desk: Desk, ledgers: Callable[[str], Path], steward: Browser, house: House
 ) -> None:
     ledgers("nothing is booked")
-    given = {"individual": "case:person", "source": SOURCE}
+    given: dict[str, Any] = {"individual": "case:person", "source": SOURCE}
     with pytest.raises(ParameterError, match="cases_per_individual"):
         discreet.release(desk.folder / "log.csv", **given)
     line = ("--individual", "case:person", "--source", SOURCE, "-o", "line.csv")
