@@ -180,11 +180,14 @@ def by_command_line(path: Path, words: Words, desk: Desk) -> Outcome:
 
 def by_web(path: Path, words: Words, choice: dict[str, Any], folder: Path, face: str) -> Outcome:
     (folder / face).mkdir()
+    with Ledger() as ledger:
+        cost = ledger.account(SOURCE).cost(choosing.build(choice).guarantee())
     spec = {
         "log": str(folder / "log.csv"),
         "reading": words.reading,
         "choice": choice,
         "source": SOURCE,
+        "cost": cost.to_dict(),
         "purpose": "",
         "user": "Stu",
         "job": "0" * 16,
