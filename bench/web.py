@@ -37,7 +37,7 @@ LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared"
 PASSWORD = "a password for a bench"
 EPSILON, DELTA = "0.01", "1e-9"
 TOKEN = re.compile(r'name="csrf" value="([^"]*)"')
-ONCE = re.compile(r'name="once" value="([^"]*)"')
+HIDDEN = re.compile(r'name="(once|seal)" value="([^"]*)"')
 
 
 class User:
@@ -84,9 +84,9 @@ class User:
     def release(self, identity: str) -> None:
         """Spend, wait while looking around, and take the bundle away."""
         page = self.get(f"/logs/{identity}/confirm?source=sepsis").text
-        once = ONCE.search(page)
-        assert once is not None, page
-        form = {"source": "sepsis", "once": once[1], "purpose": f"bench of {self.name}"}
+        hidden = dict(HIDDEN.findall(page))
+        assert len(hidden) == 2, page
+        form = {"source": "sepsis", **hidden, "purpose": f"bench of {self.name}"}
         where = str(self.post(f"/logs/{identity}/release", **form).url)
         while "Take everything away" not in (shown := self.get(where).text):
             assert 'class="bad"' not in shown, shown

@@ -10,7 +10,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,11 @@ from discreet.officer.checking import entry_of
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.releasing.request import Product
+from discreet.releasing import way
+from discreet.releasing.request import Payment, Product, Request
 from discreet.web import choosing
 from discreet.web.house import House
+from discreet.web.work import releasing
 from discreet.web.work.releasing import SHARE
 from discreet.web.work.releasing import release as work
 from tests.cli.conftest import Desk, desk
@@ -141,6 +143,32 @@ def known_elsewhere(path: Path, log: EventLog) -> None:
         assert ledger.recognise(log, "elsewhere") == []
 
 
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
+    """Every request that a face has carried out."""
+    asked: list[Request] = []
+
+    def noting(request: Request, **more: Any) -> way.Outcome:
+        asked.append(request)
+        return carry_out(request, **more)
+
+    carry_out = way.carry_out
+    monkeypatch.setattr(way, "carry_out", noting)
+    monkeypatch.setattr(releasing, "carry_out", noting)
+    return asked
+
+
+def bare(request: Request) -> Request:
+    """A request without what depends on the face: who asks, where it goes, what was confirmed.
+
+    The form always says whether times come; the others may leave that to the log.
+    """
+    product, payment = request.product, Payment(request.payment.source)
+    if product.open:
+        product = replace(product, times=request.reading.order == "time")
+    return replace(request, product=product, payment=payment, output=None)
+
+
 def entry(path: Path) -> tuple[dict[str, Any], bool]:
     """The entry of the one release of this ledger, and whether it is noted as written."""
     with Ledger(path) as ledger:
@@ -169,9 +197,8 @@ def by_python(path: Path, words: Words, folder: Path) -> Outcome:
 
 def by_command_line(path: Path, words: Words, desk: Desk) -> Outcome:
     delta = () if "--delta" in words.line else ("--delta", "1e-4")
-    ended = desk.run(
-        "release", "log.csv", "-o", "line.csv", "--source", SOURCE, *delta, *words.line
-    )
+    log = desk.folder / "log.csv"
+    ended = desk.run("release", str(log), "-o", "line.csv", "--source", SOURCE, *delta, *words.line)
     notes = ended.stderr.split("For you, not for publication: ")[1:]
     *told, booked = [note.strip() for note in notes]
     assert booked.startswith("booked as entry")
@@ -180,17 +207,11 @@ def by_command_line(path: Path, words: Words, desk: Desk) -> Outcome:
 
 def by_web(path: Path, words: Words, choice: dict[str, Any], folder: Path, face: str) -> Outcome:
     (folder / face).mkdir()
-    spec = {
-        "log": str(folder / "log.csv"),
-        "reading": words.reading,
-        "choice": choice,
-        "source": SOURCE,
-        "purpose": "",
-        "user": "Stu",
-        "job": "0" * 16,
-        "stem": "shared",
-        "unpacked": 1 << 30,
-    }
+    with Ledger() as ledger:
+        cost = ledger.account(SOURCE).cost(choosing.build(choice).guarantee())
+    payment = Payment(SOURCE, "", "Stu", cost=cost.to_dict())
+    request = choosing.request_of(folder / "log.csv", words.reading, choice, payment, "shared")
+    spec = {"request": request.to_dict(), "job": "0" * 16, "unpacked": 1 << 30}
     found = work(spec, folder / face)
     *told, booked = found["notes"]
     assert booked.startswith("booked as entry")
@@ -218,7 +239,12 @@ def choices(steward: Browser, house: House, words: Words) -> tuple[dict[str, Any
 
 @pytest.mark.parametrize("asked", ASKED, ids=lambda name: name.replace(" ", "-"))
 def test_the_same_words_give_the_same_release(
-    asked: str, desk: Desk, ledgers: Callable[[str], Path], steward: Browser, house: House
+    asked: str,
+    desk: Desk,
+    ledgers: Callable[[str], Path],
+    requests: list[Request],
+    steward: Browser,
+    house: House,
 ) -> None:
     words, folder = ASKED[asked], desk.folder
     names = discreet.read_log(folder / "log.csv", **words.reading)
@@ -246,13 +272,17 @@ def test_the_same_words_give_the_same_release(
         assert other.certificate == first.certificate, face
         assert other.entry == first.entry, face
         assert other == first, face
+    assert len(requests) == len(asks)
+    for face, request in zip(asks, requests, strict=True):
+        assert bare(request) == bare(requests[0]), face
+        assert Request.from_json(request.to_json()) == request, face
 
 
 def test_people_who_are_named_and_not_protected_are_refused_everywhere(
     desk: Desk, ledgers: Callable[[str], Path], steward: Browser, house: House
 ) -> None:
     ledgers("nothing is booked")
-    given = {"individual": "case:person", "source": SOURCE}
+    given: dict[str, Any] = {"individual": "case:person", "source": SOURCE}
     with pytest.raises(ParameterError, match="cases_per_individual"):
         discreet.release(desk.folder / "log.csv", **given)
     line = ("--individual", "case:person", "--source", SOURCE, "-o", "line.csv")

@@ -26,9 +26,11 @@ from discreet.web.app import create_app
 from discreet.web.house import House
 from discreet.web.pages import shared
 from discreet.web.pages import steward as stewards
+from discreet.web.people import Person
 from discreet.web.settings import Settings
 
 HOST = "http://localhost"
+TESTER = Person("7" * 32, "test", "steward")
 PASSWORD = "correct horse battery"
 RHYTHM = 0.01
 """Seconds; work on raw data shows to analysts when so many are full."""
@@ -63,6 +65,19 @@ class Browser:
     def sign_in(self, name: str, password: str = PASSWORD) -> None:
         answer = self.client.post("/sign-in", data={"name": name, "password": password})
         assert answer.status_code == 200, answer.text[:500]
+
+
+def hidden_field(page: str, name: str) -> str:
+    """What a form of a page sends along unseen; its first such field."""
+    found = re.search(rf'name="{name}" value="([^"]*)"', page)
+    assert found is not None, (name, page)
+    return found[1]
+
+
+def identity_of(house: House, name: str) -> str:
+    """The identifier of who may come in by a name."""
+    (found,) = [one.id for one in house.people.everybody() if one.name == name]
+    return found
 
 
 def settled(house: House, job: str, seconds: float = 600) -> Any:
@@ -149,8 +164,10 @@ def settings(tmp_path: Path, logs_folder: Path) -> Settings:
 
 
 @pytest.fixture
-def house(settings: Settings) -> House:
-    return House(settings)
+def house(settings: Settings) -> Iterator[House]:
+    made = House(settings)
+    yield made
+    made.stop()
 
 
 @pytest.fixture

@@ -12,25 +12,31 @@ from discreet.web import database as tables
 from discreet.web.guard import SESSION
 from discreet.web.house import House
 from discreet.web.people import Person
-from tests.web.conftest import HOST, SECRET, Browser, routes, settled
+from tests.web.conftest import HOST, SECRET, Browser, hidden_field, routes, settled
 
 
-def offered(steward: Browser, house: House, at_once: str = "1") -> str:
+def offered(steward: Browser, house: House, at_once: str = "1", at_once_delta: str = "2e-6") -> str:
     """A log with a choice, offered to analysts; its identifier."""
     log = steward.post("/logs/chosen", name="permits.csv").split("/")[2]
     steward.post(
         f"/logs/{log}/choose", what="variants", mechanism="travas", level="1.0", suffix=".csv"
     )
-    steward.post(f"/logs/{log}/budget", source="town", epsilon="3", delta="1e-5", unit="case")
-    steward.post(f"/logs/{log}/offer", source="town", about="permits", at_once=at_once)
+    page = steward.get(
+        steward.post(f"/logs/{log}/budget", source="town", epsilon="3", delta="1e-5", unit="case")
+    )
+    limits = {"at_once": at_once, "at_once_delta": at_once_delta}
+    seal = hidden_field(page, "seal")
+    steward.post(f"/logs/{log}/offer", source="town", about="permits", seal=seal, **limits)
     return log
 
 
-def ask(analyst: Browser, house: House, epsilon: str, status: int = 303) -> str:
+def ask(
+    analyst: Browser, house: House, epsilon: str, status: int = 303, delta: str = "1e-6"
+) -> str:
     offer = house.asking.offers()[0].id
-    return analyst.post(
-        "/requests", status, offer=offer, epsilon=epsilon, delta="1e-6", purpose="to learn"
-    )
+    once = hidden_field(analyst.get("/sources"), "once")
+    wanted = {"offer": offer, "epsilon": epsilon, "delta": delta, "purpose": "to learn"}
+    return analyst.post("/requests", status, once=once, **wanted)
 
 
 def test_within_the_limit_at_once_beyond_it_a_steward_decides(
@@ -62,7 +68,8 @@ def test_within_the_limit_at_once_beyond_it_a_steward_decides(
 
     ask(analyst, house, "1.0")
     second = house.asking.all()[0]
-    steward.post(f"/requests/{second.id}/decide", decision="approve", answer="")
+    seal = hidden_field(steward.get("/requests"), "seal")
+    steward.post(f"/requests/{second.id}/decide", decision="approve", answer="", seal=seal)
     approved = house.jobs.get(house.asking.get(second.id).job)
     assert (approved.kind, approved.user) == ("release", "Ana")
     house.jobs.cancel(approved)

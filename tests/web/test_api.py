@@ -17,10 +17,8 @@ from starlette.testclient import TestClient
 
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.location import locate
-from discreet.web import database as tables
 from discreet.web.app import create_app
 from discreet.web.house import House
-from discreet.web.people import Person
 from discreet.web.settings import Settings
 from tests.conftest import ROOT
 from tests.web.conftest import HOST, PASSWORD, Browser
@@ -29,10 +27,8 @@ from tests.web.live import live
 
 def token(house: House, name: str = "Stu", role: str = "steward") -> str:
     house.people.add("test", name, role, PASSWORD)
-    with house.database.reading() as connection:
-        rows = connection.execute(tables.users.select().where(tables.users.c.name == name))
-        row = rows.one()
-    return house.people.fresh_token(Person(row.id, row.name, row.role), "test")
+    (person,) = [one for one in house.people.everybody() if one.name == name]
+    return house.people.fresh_token(person, "test")
 
 
 def test_the_example_of_the_docs(house: House, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,13 +10,15 @@ import pytest
 
 from discreet.web.database import Database
 from discreet.web.jobs import Job, Jobs
+from discreet.web.once import Once
 from discreet.web.settings import Settings
 from tests.ledger.postgres import programs, temporary_server
+from tests.web.conftest import TESTER
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Settings]:
-    settings.prepare()
+    settings.folder.mkdir()
     if request.param == "sqlite":
         yield settings
         return
@@ -30,9 +32,10 @@ def test_each_job_is_taken_once_and_asked_for_once(place: Settings) -> None:
     database = Database(place)
     over: list[Job] = []
     jobs = Jobs(database, place, over.append)
-    names = [jobs.add("verify", "test", {"file": "", "number": n}) for n in range(30)]
-    assert jobs.add("release", "test", {"source": "s"}, once="x") == jobs.add(
-        "release", "test", {"source": "s"}, once="x"
+    names = [jobs.add("verify", TESTER, {"file": "", "number": n}) for n in range(30)]
+    once = Once("x", "")
+    assert jobs.add("release", TESTER, {"source": "s"}, once=once) == jobs.add(
+        "release", TESTER, {"source": "s"}, once=once
     )
     first = jobs._next()
     assert first is not None

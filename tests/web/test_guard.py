@@ -15,7 +15,7 @@ from discreet.web.guard import SESSION
 from discreet.web.house import House
 from discreet.web.people import TRIES
 from discreet.web.settings import Settings
-from tests.web.conftest import HOST, PASSWORD, Browser
+from tests.web.conftest import HOST, PASSWORD, Browser, identity_of
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'.csv"
 
@@ -119,12 +119,12 @@ def test_passwords(steward: Browser, house: House) -> None:
         assert "do not go together" in answer.text
     answer = other.post("/sign-in", data={"name": "Bo", "password": PASSWORD})
     assert "Too many wrong passwords" in answer.text
-    assert steward.post("/people", remove="Bo") == "/people"
+    assert steward.post("/people", remove=identity_of(house, "Bo")) == "/people"
 
 
 def test_a_removed_person_is_out_at_once(steward: Browser, analyst: Browser, house: House) -> None:
     analyst.get("/sources")
-    steward.post("/people", remove="Ana")
+    steward.post("/people", remove=identity_of(house, "Ana"))
     assert analyst.client.get("/sources", follow_redirects=False).status_code == 303
 
 

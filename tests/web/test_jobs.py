@@ -17,9 +17,10 @@ from discreet.web.app import create_app
 from discreet.web.choosing import chosen
 from discreet.web.house import House
 from discreet.web.logs import Log
+from discreet.web.once import Once
 from discreet.web.settings import Settings
 from discreet.web.work.reading import check_unpacked
-from tests.web.conftest import HOST, Browser, held, settled
+from tests.web.conftest import HOST, TESTER, Browser, held, settled
 
 
 def running(house: House, job: str) -> int:
@@ -62,7 +63,7 @@ def test_a_worker_that_is_killed_fails_and_says_what_was_spent(
     choice = chosen({"mechanism": "travas", "parameters": {"epsilon": 1}})
     with held(tmp_path):
         job = house.release(
-            log, choice, user="test", source="town", purpose="killed", once="once upon a time"
+            log, choice, person=TESTER, source="town", purpose="killed", once=Once("once", "")
         )
         os.kill(running(house, job), signal.SIGKILL)
         over = settled(house, job)
@@ -81,7 +82,7 @@ def test_a_job_that_takes_too_long_or_too_much_is_ended(settings: Settings, tmp_
     )
     house = House(small)
     with held(tmp_path), TestClient(create_app(small, house), HOST):
-        job = house.look(house.logs.choose("test", "permits.csv"), "test")
+        job = house.look(house.logs.choose("test", "permits.csv"), TESTER)
         over = settled(house, job.id)
     assert over.state == "failed"
     assert "was ended" in over.problem
@@ -97,7 +98,7 @@ def test_too_much_memory_is_refused_in_words(settings: Settings, tmp_path: Path)
     )
     house = House(small)
     with TestClient(create_app(small, house), HOST):
-        over = settled(house, house.look(house.logs.choose("test", "permits.csv"), "test").id)
+        over = settled(house, house.look(house.logs.choose("test", "permits.csv"), TESTER).id)
     assert over.state == "failed"
     assert "memory" in over.problem or "Error" in over.problem
 

@@ -9,7 +9,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.privacy.guarantee import Budget
 from discreet.web.choosing import build
 from discreet.web.house import House
-from tests.web.conftest import SECRET, Browser, settled
+from tests.web.conftest import SECRET, Browser, hidden_field, settled
 
 
 def test_a_folder_of_parquet_a_saved_mapping_and_further_columns(
@@ -84,10 +84,10 @@ def test_from_a_log_to_a_bundle(steward: Browser, house: House) -> None:
     )
     page = steward.get(confirm)
     assert "Used afterwards: 50.0% of the cap" in page
-    once = page.split('name="once" value="')[1].split('"')[0]
-    missing = steward.post(f"/logs/{log}/release", 422, source="the town", once=once, purpose=" ")
+    form = {name: hidden_field(page, name) for name in ("source", "seal", "once")}
+    missing = steward.post(f"/logs/{log}/release", 422, **form, purpose=" ")
     assert "Say what for" in missing
-    form = {"source": "the town", "once": once, "purpose": "a test"}
+    form |= {"purpose": "a test"}
     first = steward.post(f"/logs/{log}/release", **form)
     assert steward.post(f"/logs/{log}/release", **form) == first, "sent twice, released once"
     job = settled(house, first.rpartition("/")[2])

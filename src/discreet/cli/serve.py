@@ -74,13 +74,19 @@ def serve(
         )
     if logs is not None and not logs.is_dir():
         raise WebError(f"{logs} is not a folder; name a folder of logs, or leave it out")
+    kept = None if database is None else locate(database)
+    if kept is not None and kept.file is not None:
+        raise WebError(
+            f"--database takes the URL of a PostgreSQL, not {database}; without it, all is kept in "
+            "a file in the folder that --folder names"
+        )
     temporary = tempfile.TemporaryDirectory(prefix="discreet-demo-") if demo else None
     place = Path(temporary.name) if temporary else folder or data_folder() / "web"
     settings = Settings(
         folder=place.absolute(),
         logs=_sample(place / "samples") if demo else logs and logs.absolute(),
         ledger=locate(place / "ledger.db") if demo else locate(),
-        database=None if database is None else locate(database).url,
+        database=None if kept is None else kept.url,
         hosts=(*LOCAL, *(one.lower() for one in name or ())),
         team=team,
         secure=team and not plain,
@@ -98,11 +104,23 @@ def serve(
 
 
 def _open(settings: Settings, host: str, port: int, demo: bool) -> None:
+    from discreet.web.app import bound
     from discreet.web.app import serve as answer
     from discreet.web.house import House
+
+    with bound(host, port) as place:
+        house = House(settings)
+        try:
+            _tell(settings, host, port, house, demo)
+            answer(settings, place, house)
+        finally:
+            house.stop()
+
+
+def _tell(settings: Settings, host: str, port: int, house: House, demo: bool) -> None:
+    """Say how to come in."""
     from discreet.web.settings import WebError
 
-    house = House(settings)
     if settings.team and not house.people.anybody_signs_in("steward"):
         raise WebError(
             "nobody can sign in yet: start once without --team and with the same --folder, open "
@@ -123,7 +141,6 @@ def _open(settings: Settings, host: str, port: int, demo: bool) -> None:
             markup=False,
         )
     out.print("Stop with Ctrl-C: uploaded logs are deleted then.", markup=False)
-    answer(settings, host, port, house)
 
 
 def _check_extra() -> None:
@@ -156,7 +173,7 @@ def _demonstrate(house: House) -> str:
     log = house.logs.choose("demo", "hospital.xes")
     house.logs.set_choice(log, chosen({"parameters": {"epsilon": 1.0}}))
     log = house.logs.get(log.id)
-    house.asking.offer("demo", DEMO, log, "Patients of a sample hospital", 0.5)
+    house.asking.offer("demo", DEMO, log, "Patients of a sample hospital", 0.5, 2e-6)
     password = secrets.token_urlsafe(12)
     house.people.add("demo", "analyst", "analyst", password)
     return password

@@ -11,3 +11,7 @@ class LedgerError(DiscreetError, ValueError):
 
 class RefusedError(LedgerError):
     """The ledger works and says no: this release does not fit what the steward allowed."""
+
+
+class NoLedgerError(LedgerError):
+    """There is no ledger yet where one was looked for."""

@@ -326,6 +326,12 @@ class Ledger:
                 paid["certificate"] = row["certificate"]
         return [row for row in rows if row["kind"] not in ("finished", "written")]
 
+    def identity(self) -> str | None:
+        """The hash of the first entry, which no other ledger has; None while there is none."""
+        with self.storage.reading() as connection:
+            first = storage.entry(connection, 1)
+        return None if first is None else first.hash
+
     def head(self) -> Head:
         """The chain's end, which changes with every entry."""
         with self.storage.reading() as connection:

@@ -29,7 +29,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from discreet.ledger import tables
 from discreet.ledger.chain import Entry, Head
-from discreet.ledger.errors import LedgerError
+from discreet.ledger.errors import LedgerError, NoLedgerError
 from discreet.ledger.location import Location
 from discreet.ledger.tables import VERSION, entries, heads, migrate, runs, seen, version_of
 
@@ -65,7 +65,7 @@ class Storage:
             if not version and create:
                 self._create()
             elif not version:
-                raise LedgerError(
+                raise NoLedgerError(
                     f"there is no ledger at {location} yet; begin one with "
                     "`discreet budget set SOURCE --epsilon 3 --delta 1e-5`"
                 )
@@ -113,7 +113,7 @@ class Storage:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             file.touch(mode=0o600, exist_ok=True)
         elif not file.exists():
-            raise LedgerError(
+            raise NoLedgerError(
                 f"there is no ledger at {file} yet; begin one with "
                 "`discreet budget set SOURCE --epsilon 3 --delta 1e-5`"
             )

@@ -11,12 +11,13 @@ of the log, also of a log that came under another name; what is written is noted
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetWarning
+from discreet.language import translate
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.location import Location, locate
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
     from discreet.mechanisms.generative.base import Generative
+    from discreet.privacy.guarantee import Guarantee
     from discreet.releases import Release
 
 Tell = Callable[[str], None]
@@ -45,14 +47,16 @@ def booking_for(
     purpose: str = "",
     bypass: bool = False,
     user: str | None = None,
+    cost: Mapping[str, str] | None = None,
     where: str | Path | Location | None = None,
     tell: Tell | None = None,
     warn: Warn | None = None,
 ) -> Booking:
     """Decide whether a release is booked: where there is a ledger, it must be or say otherwise.
 
-    `user` is entered as whoever spends; without it, the account on this computer. `warn` gets what
-    the holder of the log should think about, `tell` everything else; without it, that too.
+    `user` is entered as whoever spends; without it, the account on this computer. `cost` is what
+    somebody confirmed that it takes of the budget; it is not booked for anything else. `warn` gets
+    what the holder of the log should think about, `tell` everything else; without it, that too.
     """
     tell = tell or _nothing
     warn = warn or _saying(tell)
@@ -64,7 +68,7 @@ def booking_for(
     if source is not None:
         from discreet.ledger.ledger import Ledger
 
-        return LedgerBooking(Ledger(location, user=user), source, purpose, tell, warn)
+        return LedgerBooking(Ledger(location, user=user), source, purpose, tell, warn, cost)
     if location.in_use:
         raise LedgerError(
             f"there is a ledger ({location}): name the data source with --source NAME (see "
@@ -153,6 +157,11 @@ class Booking:
         self._confirm(trained.certificate)
         return trained
 
+    @property
+    def entry(self) -> int | None:
+        """The number of what was booked, once it is."""
+        return None
+
     def outlook(self) -> str:
         """What this would do to a budget."""
         return "there is no ledger" if self.use == "none" else "the ledger is bypassed"
@@ -193,8 +202,17 @@ class Booking:
 class LedgerBooking(Booking):
     """A release or training on the budget of a source: spent before it is drawn, then noted."""
 
-    def __init__(self, ledger: Ledger, source: str, purpose: str, tell: Tell, warn: Warn) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        source: str,
+        purpose: str,
+        tell: Tell,
+        warn: Warn,
+        cost: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__("booked", tell, warn)
+        self.cost = cost
         self.ledger, self.source, self.purpose = ledger, ledger.name_of(source), purpose
         self.paid: Paid | None = None
 
@@ -202,6 +220,19 @@ class LedgerBooking(Booking):
         """Refuse on public parameters, before the data are read."""
         promise = mechanism.guarantee()
         self.ledger.check(self.source, replace(promise, randomness="seeded") if seeded else promise)
+        self._check_cost(promise)
+
+    def _check_cost(self, promise: Guarantee) -> None:
+        """Refuse what takes more or less of the budget by now than when it was confirmed."""
+        if self.cost is None:
+            return
+        if self.ledger.account(self.source).cost(promise).to_dict() != dict(self.cost):
+            raise LedgerError(
+                translate(
+                    "The source counts in another way than when this was confirmed, and the "
+                    "release would cost something else. Confirm it again."
+                )
+            )
 
     def recognise(self, log: EventLog) -> None:
         """Warn if the log is known under another name."""
@@ -218,6 +249,11 @@ class LedgerBooking(Booking):
 
     def _note(self, paid: Paid) -> None:
         self.paid = paid
+
+    @property
+    def entry(self) -> int | None:
+        """The number of what was booked, once it is."""
+        return None if self.paid is None else self.paid.entry
 
     def outlook(self) -> str:
         """What is left before this is spent; `check` has found that it fits."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
+from discreet.ledger.errors import LedgerError
 from discreet.log.shaping import Reading
 from discreet.log.variant_tables import is_variant_table
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
@@ -51,6 +52,8 @@ class Product:
     """Whether times come with the variants; None where the log and the default rule decide."""
     model: bool = False
     """Whether a trained model is kept, not only a log drawn from it."""
+    cases_alone: bool = False
+    """Whether single cases are to be protected, also where it is known whose they are."""
 
     def __post_init__(self) -> None:
         if self.mechanism is not None and self.times is None:
@@ -136,6 +139,12 @@ class Payment:
     """Whether the ledger is passed over by choice, which the certificate says."""
     allow_weak: bool = False
     """Whether a budget that protects hardly anybody is insisted on."""
+    cost: Mapping[str, str] | None = None
+    """What it takes of the budget, as somebody confirmed it; then it is not booked for more."""
+
+    def __post_init__(self) -> None:
+        if self.bypassed and self.source is not None:
+            raise LedgerError("--source books on a ledger and --no-ledger does not: choose one")
 
 
 @dataclass(frozen=True)
@@ -145,11 +154,6 @@ class Output:
     path: str
     overwrite: bool = False
     """Whether an existing file may be replaced; the log itself never is."""
-
-    @property
-    def file(self) -> Path:
-        """The path."""
-        return Path(self.path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,8 +174,15 @@ class Request:
     """Repeatable noise, for tests: what comes out is then not private."""
 
     def __post_init__(self) -> None:
-        if self.output is not None and self.product.open and is_variant_table(self.output.file):
+        if self.output is not None and self.product.open and is_variant_table(self.file):
             object.__setattr__(self, "product", replace(self.product, times=False))
+
+    @property
+    def file(self) -> Path:
+        """The path to write to."""
+        if self.output is None:
+            raise RequestError("this request names no file")
+        return Path(self.output.path)
 
     def resolved(self) -> Resolved:
         """The mechanism that is asked for."""

@@ -32,7 +32,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.parameters import ParameterError
 from discreet.releases import Release, check_room, check_target, check_unused
 from discreet.releasing.booking import Booking, Tell, Warn, booking_for
-from discreet.releasing.request import Output, Payment, Product, Request
+from discreet.releasing.request import Payment, Product, Request
 
 if TYPE_CHECKING:
     from discreet.certificate import Certificate
@@ -113,7 +113,7 @@ def carry_out(
     if request.product.model:
         return _train(outcome, log, watch)
     if until == "confirm" and request.output is not None:
-        check_room(request.output.file, log.events)
+        check_room(request.file, log.events)
     outcome.warned = _warn(outcome, log)
     if until == "warn":
         return outcome
@@ -122,8 +122,8 @@ def carry_out(
         with progress(f"releasing with {mechanism.name}"):
             outcome.release = outcome.booking.draw(mechanism, log, request.seed)
         if until == "confirm" and request.output is not None:
-            with progress(f"writing {request.output.file.name}"):
-                outcome.certificate = _write(outcome.release, request.output)
+            with progress(f"writing {request.file.name}"):
+                outcome.certificate = _write(outcome.release, request)
     return outcome
 
 
@@ -131,10 +131,10 @@ def _afford(
     request: Request, mechanism: Mechanism, tell: Tell, warn: Warn | None, until: End
 ) -> Outcome:
     """Refuse on public grounds: whom it protects, where it would go, what the budget bears."""
-    if until != "warn":
+    if until != "warn" and not request.product.cases_alone:
         mechanism.check_people(request.reading.individual)
     if request.output is not None:
-        check_output(request.output, mechanism, request.log, model=request.product.model)
+        _check_output(request, mechanism)
     if not request.payment.allow_weak:
         mechanism.target.refuse_if_too_weak()
     booking = _booking(request.payment, tell, warn)
@@ -149,28 +149,30 @@ def _booking(payment: Payment, tell: Tell, warn: Warn | None) -> Booking:
         purpose=payment.purpose,
         bypass=payment.bypassed,
         user=payment.user,
+        cost=payment.cost,
         tell=tell,
         warn=warn,
     )
 
 
-def check_output(output: Output, mechanism: Mechanism, log: object, *, model: bool = False) -> None:
+def _check_output(request: Request, mechanism: Mechanism) -> None:
     """Refuse a file that could not hold what the mechanism releases, or would replace another."""
-    suffixes = mechanism.suffixes
-    if model:
+    assert request.output is not None
+    suffixes, file = mechanism.suffixes, request.file
+    if request.product.model:
         from discreet.generative.model import SUFFIX
         from discreet.generative.run import trainable
 
         trainable(mechanism)
         suffixes = (SUFFIX,)
-    check_target(output.file, suffixes)
-    if is_variant_table(output.file) and mechanism.returns != "variants":
+    check_target(file, suffixes)
+    if is_variant_table(file) and mechanism.returns != "variants":
         raise LogError(
-            f"{mechanism.name} releases a {mechanism.returns}, of which {output.file.name} would "
+            f"{mechanism.name} releases a {mechanism.returns}, of which {file.name} would "
             "keep the variants only; use a name that does not end in .variants.parquet"
         )
-    check_unused(output.file, *origin_of(log), force=output.overwrite)
-    check_room(output.file)
+    check_unused(file, *origin_of(request.log), force=request.output.overwrite)
+    check_room(file)
 
 
 def _begun(request: Request) -> bool:
@@ -179,7 +181,7 @@ def _begun(request: Request) -> bool:
         return False
     from discreet.generative.checkpoint import checkpoint_path
 
-    return checkpoint_path(request.output.file).exists()
+    return checkpoint_path(request.file).exists()
 
 
 def read(data: Any, reading: Reading, *, tell: Tell = silent, progress: Stage = unseen) -> EventLog:
@@ -229,12 +231,13 @@ def _what_stands(booking: Booking) -> Iterator[None]:
         raise
 
 
-def _write(released: Release, output: Output) -> Certificate:
+def _write(released: Release, request: Request) -> Certificate:
     """Write it; what cannot be written there is written elsewhere, since it cannot be redrawn."""
     try:
-        return released.write(output.file, overwrite=output.overwrite)
+        assert request.output is not None
+        return released.write(request.file, overwrite=request.output.overwrite)
     except Exception as error:
-        found = released.rescue(output.file)
+        found = released.rescue(request.file)
         if found is None:
             raise
         raise RescuedError(str(error) or type(error).__name__, found[0]) from error
@@ -244,10 +247,9 @@ def _train(outcome: Outcome, log: EventLog, watch: Watch) -> Outcome:
     """Warn, pay and train, or finish what was stopped; then write the model and confirm."""
     from discreet.generative.run import trainable
 
-    assert outcome.request.output is not None, "a training has a place where it is kept"
     mechanism, booking = trainable(outcome.mechanism), outcome.booking
     outcome.warned = booking.advise(mechanism, log)
-    output, seed = outcome.request.output.file, outcome.request.seed
+    output, seed = outcome.request.file, outcome.request.seed
     with watch(mechanism) as show:
         trained = booking.train(mechanism, log, output, seed=seed, show=show)
     outcome.model, outcome.certificate = trained.model, trained.certificate

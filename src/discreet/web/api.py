@@ -11,22 +11,26 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from sqlalchemy import Row
 
+from discreet.language import translate
 from discreet.log.shaping import Reading
 from discreet.parameters import Parameter
 from discreet.web import choosing
 from discreet.web.asked import approve, ask_for, bring_certificate
+from discreet.web.asked import release as spend
+from discreet.web.house import House
 from discreet.web.jobs import Job
 from discreet.web.logs import Log
+from discreet.web.once import Once
 from discreet.web.pages.common import Anybody, Inside, Steward, download
 from discreet.web.seeing import (
-    hidden,
+    history_of,
     own_job,
     released,
     releases_of,
     request_facts,
     requests_of,
 )
-from discreet.web.settings import MissingError
+from discreet.web.settings import ConflictError, MissingError
 
 PROBLEM = "application/problem+json"
 Identity = Annotated[str, Field(max_length=64)]
@@ -87,14 +91,27 @@ class HowRead(Strict):
     options: ReadingOptions  # type: ignore[valid-type]
 
 
+Word = Annotated[str, Field(min_length=8, max_length=64)]
+"""Sent again with the same content, it gets the same answer; with other content, a conflict."""
+
+
 class Asked(Strict):
     """A release on a budget; the same `once` never releases twice."""
 
     log: Identity
     source: str = Field(max_length=200)
     purpose: str = Field(max_length=300)
-    once: str = Field(min_length=8, max_length=64)
+    once: Word
     choice: Choice
+    reading: HowRead | None = None
+    """As which the log must be read; a conflict if somebody has said otherwise since."""
+
+
+class Seen(Strict):
+    """A cap as whoever changes it has seen it."""
+
+    epsilon: float
+    delta: float
 
 
 class Cap(Strict):
@@ -107,6 +124,8 @@ class Cap(Strict):
     neighbours: str = "add-remove"
     raised: bool = False
     purpose: str = ""
+    seen: Seen | None = None
+    """The cap that is changed; a conflict if somebody has set another since."""
 
 
 class Wanted(Strict):
@@ -116,6 +135,7 @@ class Wanted(Strict):
     epsilon: float
     delta: float = 0.0
     purpose: str = Field(max_length=300)
+    once: Word
 
 
 class Decision(Strict):
@@ -132,6 +152,11 @@ class Offered(Strict):
     source: str = Field(max_length=200)
     about: str = Field("", max_length=500)
     at_once: float = 0.0
+    at_once_delta: float = 0.0
+    choice: Choice | None = None
+    """What must be chosen for the log; a conflict if somebody has chosen otherwise since."""
+    reading: HowRead | None = None
+    """As which the log must be read."""
 
 
 def problem_response(status: int, title: str, detail: str) -> Response:
@@ -148,6 +173,7 @@ def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
             (401, "no token"),
             (403, "not allowed"),
             (404, "not found"),
+            (409, "changed meanwhile, or sent before with other content"),
             (413, "too large"),
             (422, "refused, with the reason"),
         )
@@ -155,7 +181,7 @@ def _answers(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-router = APIRouter(prefix="/api/v1", responses=_answers(400, 403, 404, 413))
+router = APIRouter(prefix="/api/v1", responses=_answers(400, 403, 404, 409, 413))
 
 
 @router.get("/me")
@@ -184,7 +210,7 @@ def mechanisms(person: Anybody) -> dict[str, Any]:
 def upload(house: Inside, person: Steward, file: Annotated[UploadFile, File()]) -> dict[str, Any]:
     """Bring a log; it is read as a job, see `look`."""
     log = house.logs.upload(person.name, file.filename, file.file)
-    return log_facts(log) | {"job": house.look(log, person.name).id}
+    return log_facts(log) | {"job": house.look(log, person).id}
 
 
 @router.get("/logs")
@@ -203,23 +229,22 @@ def folder(house: Inside, person: Steward) -> list[str]:
 def take(house: Inside, person: Steward, name: str) -> dict[str, Any]:
     """Take a log of the server's folder."""
     log = house.logs.choose(person.name, name)
-    return log_facts(log) | {"job": house.look(log, person.name).id}
+    return log_facts(log) | {"job": house.look(log, person).id}
 
 
 @router.get("/logs/{identity}")
 def log(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
     """One log, with the job that reads it."""
     found = house.logs.get(identity)
-    return log_facts(found) | {"job": house.look(found, person.name).id}
+    return log_facts(found) | {"job": house.look(found, person).id}
 
 
 @router.put("/logs/{identity}/reading")
 def read(house: Inside, person: Steward, identity: str, reading: HowRead) -> dict[str, Any]:
     """Say how it is read, and read it again."""
-    options = reading.options.model_dump(exclude_none=True)  # type: ignore[attr-defined]
-    house.logs.set_reading(house.logs.get(identity), options)
+    house.logs.set_reading(house.logs.get(identity), _options(reading))
     found = house.logs.get(identity)
-    return log_facts(found) | {"job": house.look(found, person.name).id}
+    return log_facts(found) | {"job": house.look(found, person).id}
 
 
 @router.delete("/logs/{identity}", status_code=204)
@@ -242,7 +267,7 @@ def choose(house: Inside, person: Steward, identity: str, choice: Choice) -> dic
 def attempt(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
     """Draw once to see; what is drawn is never released."""
     found = _chosen(house.logs.get(identity))
-    house.attempt(found, person.name)
+    house.attempt(found, person)
     return job_facts(house.jobs.latest("try", found.id))
 
 
@@ -250,7 +275,7 @@ def attempt(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
 def advise(house: Inside, person: Steward, identity: str, seconds: float = 60) -> dict[str, Any]:
     """Begin the sweep over budgets."""
     found = _chosen(house.logs.get(identity))
-    house.advise(found, person.name, max(1.0, min(seconds, 600.0)))
+    house.advise(found, person, max(1.0, min(seconds, 600.0)))
     return job_facts(house.jobs.latest("advise", found.id))
 
 
@@ -271,16 +296,18 @@ def cancel(house: Inside, person: Anybody, identity: str) -> dict[str, Any]:
 @router.post("/releases", status_code=202)
 def release(house: Inside, person: Steward, asked: Asked) -> dict[str, Any]:
     """Spend and release; the job's identifier is that of the release."""
-    log = house.logs.get(asked.log)
-    choice = house.chosen(log, asked.choice.model_dump())
-    now, _ = house.budgets.after(asked.source, choosing.build(choice))
-    identity = house.release(
+    once = Once.of(person, asked.once, asked.model_dump(exclude={"once"}))
+    if (known := house.jobs.known(once)) is not None:
+        return job_facts(house.jobs.get(known))
+    log = _as_seen(house, house.logs.get(asked.log), asked.reading)
+    identity = spend(
+        house,
+        person,
         log,
-        choice,
-        user=person.name,
-        source=now.source,
+        house.chosen(log, asked.choice.model_dump()),
+        source=asked.source,
         purpose=asked.purpose,
-        once=f"{person.id} {asked.once}",
+        once=once,
     )
     return job_facts(house.jobs.get(identity))
 
@@ -312,7 +339,7 @@ def measure(house: Inside, person: Steward, identity: str) -> dict[str, Any]:
     job = house.jobs.get(released(house, person, identity).job)
     if not house.jobs.folder(job.id).is_dir():
         raise MissingError("the log is not here any more")
-    house.measure(job, person.name)
+    house.measure(job, person)
     return job_facts(house.report(job))
 
 
@@ -334,8 +361,10 @@ def budgets(house: Inside, person: Anybody) -> list[dict[str, Any]]:
 @router.put("/budgets")
 def set_budget(house: Inside, person: Steward, cap: Cap) -> dict[str, Any]:
     """Set what a source may spend in all."""
-    form = {key: str(value) for key, value in cap.model_dump().items()}
+    form = {key: str(value) for key, value in cap.model_dump(exclude={"seen"}).items()}
     form["raised"] = "yes" if cap.raised else ""
+    if cap.seen is not None:
+        form |= house.budgets.shown(cap.source, cap.seen.epsilon, cap.seen.delta)
     house.budgets.set(person.name, cap.source, form)
     house.database.note(person.name, "set a budget", cap.source)
     return house.budgets.of(cap.source).to_dict()
@@ -344,8 +373,7 @@ def set_budget(house: Inside, person: Steward, cap: Cap) -> dict[str, Any]:
 @router.get("/budgets/history")
 def history(house: Inside, person: Anybody, source: str) -> list[dict[str, Any]]:
     """What was entered for a source."""
-    rows = house.budgets_for(person).history(source)
-    return rows if person.role == "steward" else [hidden(row, person) for row in rows]
+    return history_of(house, person, source)
 
 
 @router.get("/offers")
@@ -357,6 +385,7 @@ def offers(house: Inside, person: Anybody) -> list[dict[str, Any]]:
             "source": one.source,
             "about": one.about,
             "at_once": one.at_once,
+            "at_once_delta": one.at_once_delta,
             "what": one.choice["what"],
             "mechanism": one.choice["mechanism"],
         }
@@ -368,8 +397,10 @@ def offers(house: Inside, person: Anybody) -> list[dict[str, Any]]:
 def offer(house: Inside, person: Steward, offered: Offered) -> list[dict[str, Any]]:
     """Let analysts ask for what was chosen for a log."""
     source = house.budgets.of(offered.source).source
-    found = _chosen(house.logs.get(offered.log))
-    house.asking.offer(person.name, source, found, offered.about, offered.at_once)
+    found = _as_seen(house, _chosen(house.logs.get(offered.log)), offered.reading, offered.choice)
+    house.asking.offer(
+        person.name, source, found, offered.about, offered.at_once, offered.at_once_delta
+    )
     return offers(house, person)
 
 
@@ -389,7 +420,9 @@ def requests(house: Inside, person: Anybody) -> list[dict[str, Any]]:
 @router.post("/requests", status_code=202)
 def ask(house: Inside, person: Anybody, wanted: Wanted) -> dict[str, Any]:
     """Ask for a release; within the steward's limit it runs at once."""
-    identity = ask_for(house, person, wanted.offer, wanted.epsilon, wanted.delta, wanted.purpose)
+    identity = ask_for(
+        house, person, wanted.offer, wanted.epsilon, wanted.delta, wanted.purpose, wanted.once
+    )
     return request_facts(house, house.asking.get(identity))
 
 
@@ -442,6 +475,22 @@ def release_facts(row: Row[Any]) -> dict[str, Any]:
 def _chosen(log: Log) -> Log:
     if not log.choice:
         raise MissingError("choose first what is to be shared")
+    return log
+
+
+def _options(reading: HowRead) -> dict[str, Any]:
+    """The options that are given."""
+    given: dict[str, Any] = reading.options.model_dump(exclude_none=True)  # type: ignore[attr-defined]
+    return given
+
+
+def _as_seen(house: House, log: Log, reading: HowRead | None, choice: Choice | None = None) -> Log:
+    """A log, unless it is read or used in another way than whoever asks has seen."""
+    read = reading is None or _options(reading) == log.reading
+    if not read or (choice is not None and house.chosen(log, choice.model_dump()) != log.choice):
+        raise ConflictError(
+            translate("Somebody has changed how the log is read, or what was chosen for it.")
+        )
     return log
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from socket import SOCK_STREAM, create_server, getaddrinfo, socket
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -26,7 +26,7 @@ from discreet.web.guard import Guard, TooLargeError
 from discreet.web.house import House
 from discreet.web.pages import shared, steward
 from discreet.web.pages.common import NotAllowedError, NotSignedInError, page
-from discreet.web.settings import MissingError, Settings
+from discreet.web.settings import ConflictError, MissingError, Settings, WebError
 
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 DAY = "public, max-age=86400"
@@ -67,6 +67,7 @@ def create_app(settings: Settings, house: House | None = None) -> ASGIApp:
     app.add_exception_handler(NotSignedInError, _not_signed_in)
     app.add_exception_handler(NotAllowedError, _not_allowed)
     app.add_exception_handler(MissingError, _missing)
+    app.add_exception_handler(ConflictError, _conflict)
     app.add_exception_handler(DiscreetError, _wrong)
     app.add_exception_handler(TooLargeError, _too_large)
     app.add_exception_handler(HTTPException, _http)
@@ -123,6 +124,10 @@ def _missing(request: Request, error: Exception) -> Response:
     return _problem(request, 404, translate("Not found"), said)
 
 
+def _conflict(request: Request, error: Exception) -> Response:
+    return _problem(request, 409, translate("Changed meanwhile"), str(error))
+
+
 def _wrong(request: Request, error: Exception) -> Response:
     return _problem(request, 422, translate("That did not work"), str(error))
 
@@ -149,16 +154,28 @@ def _failed(request: Request, error: Exception) -> Response:
     return _problem(request, 500, translate("A fault"), said)
 
 
-def serve(settings: Settings, host: str, port: int, house: House, **options: Any) -> None:
+def bound(host: str, port: int) -> socket:
+    """A socket that listens there; nothing else of a server is begun before this is sure."""
+    try:
+        family = getaddrinfo(host, port, type=SOCK_STREAM)[0][0]
+        return create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise WebError(
+            f"cannot listen on port {port} of {host} ({error.strerror or error}): if another "
+            "program is there, perhaps another discreet serve, stop it, or choose another port "
+            "with --port"
+        ) from None
+
+
+def serve(settings: Settings, place: socket, house: House) -> None:
     """Answer requests until stopped."""
     import uvicorn
 
-    uvicorn.run(
-        create_app(settings, house),
-        host=host,
-        port=port,
-        server_header=False,
-        access_log=False,
-        log_level="warning",
-        **options,
+    config = uvicorn.Config(
+        create_app(settings, house), server_header=False, access_log=False, log_level="warning"
     )
+    server = uvicorn.Server(config)
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[place])
+    if not server.started:
+        raise WebError("the server could not begin: what it said above tells why")

@@ -1,22 +1,66 @@
-"""What people ask the house for: releases within a steward's limits, approvals, checks."""
+"""What people ask the house for: releases, those within a steward's limits, approvals, checks."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
+from sqlalchemy import Row
+
+from discreet.errors import DiscreetError
 from discreet.language import translate
 from discreet.log.files import LOG_SUFFIXES
 from discreet.officer.checking import SUFFIX
+from discreet.privacy.guarantee import Budget
 from discreet.web import choosing
 from discreet.web.database import fresh_id
 from discreet.web.house import House, checked_purpose
-from discreet.web.logs import shown_name
+from discreet.web.logs import Log, shown_name
+from discreet.web.once import Once
 from discreet.web.people import Person
-from discreet.web.settings import MissingError, WebError
+from discreet.web.settings import ConflictError, MissingError, WebError
 
 VERIFIED = (*LOG_SUFFIXES, ".json", ".csv", ".dot", ".mmd", ".svg", ".ptml", ".bpmn", ".dpm")
 """Endings of files whose certificate can be checked."""
+
+
+COPIED = 1 << 20
+"""Bytes that are copied at a time."""
+
+
+def checked_seal(house: House, log: Log, choice: Mapping[str, Any], source: str, seal: str) -> None:
+    """Refuse to spend on what somebody has changed since a page showed it."""
+    if seal != house.seal(log, choice, source):
+        raise ConflictError(
+            translate(
+                "Since this page was shown, somebody has changed what would be released, how the "
+                "log is read or what it costs. Nothing was done. This is how it stands now."
+            )
+        )
+
+
+def release(
+    house: House,
+    person: Person,
+    log: Log,
+    choice: Mapping[str, Any],
+    *,
+    source: str,
+    purpose: str,
+    once: Once,
+    seal: str | None = None,
+) -> str:
+    """Queue a steward's release; what was asked for before is answered as it was then."""
+    if (known := house.jobs.known(once)) is not None:
+        return known
+    now, _ = house.budgets.after(source, choosing.build(choice))
+    if seal is not None:
+        checked_seal(house, log, choice, now.source, seal)
+    choosing.check_people(choice, log.reading)
+    return house.release(log, choice, person=person, source=now.source, purpose=purpose, once=once)
 
 
 def asked_choice(offered: dict[str, Any], epsilon: Any, delta: Any) -> dict[str, Any]:
@@ -28,54 +72,98 @@ def asked_choice(offered: dict[str, Any], epsilon: Any, delta: Any) -> dict[str,
 
 
 def ask_for(
-    house: House, person: Person, offer: str, epsilon: Any, delta: Any, purpose: str
+    house: House, person: Person, offer: str, epsilon: Any, delta: Any, purpose: str, word: str
 ) -> str:
-    """Enter a request; within what the steward allows it runs at once.
+    """Enter a request, once for each `word`; within what the steward allows it runs at once.
 
     Whether it fits is judged by the budget as analysts are told of it: the answer would otherwise
     tell when others' releases were booked. A job that then does not fit fails, in the rhythm.
     """
+    once = Once.of(person, word, offer, str(epsilon), str(delta), purpose)
+    if (known := house.asking.known(once)) is not None:
+        return known
     offered = house.asking.get_offer(offer)
     choice = asked_choice(offered.choice, epsilon, delta)
     purpose = checked_purpose(purpose)
-    house.budgets_for(person).after(offered.source, choosing.build(choice))
-    identity, at_once = house.asking.ask(person, offered, choice, purpose)
+    built = choosing.build(choice)
+    told = house.budgets_for(person)
+    told.after(offered.source, built)
+    cost = told.cost(offered.source, built)
+    identity, at_once = house.asking.ask(person, offered, choice, cost, purpose, once)
     if at_once:
         try:
-            log = house.logs.get(offered.log)
-        except MissingError:
+            _release_asked(house, person, identity)
+        except (MissingError, WebError):
             house.asking.set_state(identity, "waiting")
-            return identity
-        job = house.release(
-            log,
-            choice,
-            user=person.name,
-            source=offered.source,
-            purpose=purpose,
-            once=f"request {identity}",
-        )
-        house.asking.set_job(identity, job)
     return identity
 
 
-def approve(house: House, person: Person, identity: str, answer: str) -> None:
-    """Approve a request and release what it asks for; refused where the budget cannot bear it."""
-    request = house.asking.get(identity)
-    offered = house.asking.get_offer(request.offer)
-    log = house.logs.get(offered.log)
-    choice = asked_choice(offered.choice, request.epsilon, request.delta)
-    choosing.check_people(choice, log.reading)
-    house.budgets.after(request.source, choosing.build(choice))
-    house.asking.decide(person.name, identity, approved=True, answer=answer)
+def _release_asked(house: House, person: Person, identity: str) -> None:
+    """Queue what was asked for, of the log as it was read when it was offered."""
+    request, log, choice = _asked(house, identity)
     job = house.release(
         log,
         choice,
-        user=request.user,
+        person=person,
         source=request.source,
         purpose=request.purpose,
-        once=f"request {identity}",
+        once=Once(f"request {identity}", ""),
     )
     house.asking.set_job(identity, job)
+
+
+def _asked(house: House, identity: str) -> tuple[Row[Any], Log, dict[str, Any]]:
+    """A request, its log as it was read when it was offered, and its choice."""
+    request = house.asking.get(identity)
+    offered = house.asking.get_offer(request.offer)
+    log = replace(house.logs.get(offered.log), reading=dict(offered.reading))
+    return request, log, asked_choice(offered.choice, request.epsilon, request.delta)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a steward decides on: the mechanism, what it takes of the budget, and their seal."""
+
+    mechanism: str
+    cost: Budget
+    seal: str
+
+
+def asked_of(house: House) -> dict[str, Asked]:
+    """What waits for a steward and can still be approved, by the identifier of the request."""
+    found = {}
+    for one in house.asking.all():
+        if one.state != "waiting":
+            continue
+        with suppress(DiscreetError):
+            request, log, choice = _asked(house, one.id)
+            cost = house.budgets.cost(request.source, choosing.build(choice))
+            charged = Budget(float(cost.epsilon), float(cost.delta))
+            seal = house.seal(log, choice, request.source)
+            found[one.id] = Asked(choice["mechanism"], charged, seal)
+    return found
+
+
+def approve(
+    house: House, person: Person, identity: str, answer: str, seal: str | None = None
+) -> None:
+    """Approve a request and release what it asks for; refused where the budget cannot bear it."""
+    request, log, choice = _asked(house, identity)
+    if request.state != "waiting":
+        raise WebError(translate("This request does not wait any more."))
+    choosing.check_people(choice, log.reading)
+    house.budgets.after(request.source, choosing.build(choice))
+    if seal is not None:
+        checked_seal(house, log, choice, request.source, seal)
+    whose = house.people.get(request.person or "")
+    if whose is None:
+        raise WebError(translate("Nobody has that name."))
+    house.asking.decide(person.name, identity, approved=True, answer=answer)
+    try:
+        _release_asked(house, whose, identity)
+    except DiscreetError:
+        house.asking.set_state(identity, "waiting")
+        raise
 
 
 def bring_certificate(house: House, person: Person, files: list[tuple[str, BinaryIO]]) -> str:
@@ -99,8 +187,8 @@ def bring_certificate(house: House, person: Person, files: list[tuple[str, Binar
         for name, stream in files:
             ending = kind if name in others else f"{kind}{SUFFIX}"
             with (folder / f"file{ending}").open("wb") as kept:
-                shutil.copyfileobj(stream, kept, 1 << 20)
-        return house.jobs.add("verify", person.name, {"file": str(path), "name": shown})
+                shutil.copyfileobj(stream, kept, COPIED)
+        return house.jobs.add("verify", person, {"file": str(path), "name": shown})
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -14,11 +14,13 @@ from typing import Any
 from sqlalchemy import Row, delete, func, insert, select, update
 
 from discreet.language import translate
+from discreet.privacy.filters import Spend, decimal
 from discreet.web import database as tables
 from discreet.web.choosing import check_people
 from discreet.web.database import Database, fresh_id, noted
 from discreet.web.jobs import Job
 from discreet.web.logs import Log
+from discreet.web.once import Once
 from discreet.web.people import Person
 from discreet.web.settings import MissingError, Settings, WebError
 
@@ -29,13 +31,25 @@ class Asking:
     def __init__(self, database: Database, settings: Settings) -> None:
         self.database, self.settings = database, settings
 
-    def offer(self, user: str, source: str, log: Log, about: str, at_once: float) -> None:
-        """Let analysts ask for what was chosen for a log; replaces an earlier offer."""
+    def offer(
+        self,
+        user: str,
+        source: str,
+        log: Log,
+        about: str,
+        at_once: float,
+        at_once_delta: float = 0.0,
+    ) -> None:
+        """Let analysts ask for what was chosen for a log, as it is read now; replaces an offer."""
         if not log.choice:
             raise WebError(translate("Choose first what is to be shared."))
         check_people(log.choice, log.reading)
         if not (math.isfinite(at_once) and 0 <= at_once <= 10):
             raise WebError(translate("What may be spent without asking lies between 0 and 10."))
+        if not 0 <= at_once_delta < 1:
+            raise WebError(
+                translate("The δ that may be spent without asking is at least 0 and below 1.")
+            )
         with self.database.writing() as connection:
             connection.execute(delete(tables.offers).where(tables.offers.c.source == source))
             connection.execute(
@@ -43,12 +57,20 @@ class Asking:
                     id=fresh_id(),
                     source=source,
                     log=log.id,
+                    reading=log.reading,
                     choice=log.choice,
                     about=about[:500],
                     at_once=at_once,
+                    at_once_delta=at_once_delta,
                 )
             )
             noted(connection, user, "offered", source)
+
+    def known(self, once: Once) -> str | None:
+        """The request that came with the same `once`; other content is a conflict."""
+        with self.database.reading() as connection:
+            row = once.earlier(connection, tables.requests)
+        return None if row is None else str(row.id)
 
     def withdraw(self, user: str, identity: str) -> None:
         """Offer it no more."""
@@ -70,38 +92,57 @@ class Asking:
         return row
 
     def ask(
-        self, person: Person, offer: Row[Any], choice: Mapping[str, Any], purpose: str
+        self,
+        person: Person,
+        offer: Row[Any],
+        choice: Mapping[str, Any],
+        cost: Spend,
+        purpose: str,
+        once: Once,
     ) -> tuple[str, bool]:
         """Enter a request; and whether it is within what may be spent without asking.
 
-        Read and entered in one transaction, so that two requests do not both see the same room.
+        Read and entered under the offer's lock, so that two requests do not both see the same
+        room. What counts is what the budget is charged, ε and δ.
         """
-        epsilon = float(choice["parameters"]["epsilon"])
-        delta = float(choice["parameters"].get("delta", 0.0))
         identity, table = fresh_id(), tables.requests
         with self.database.writing() as connection:
-            granted = select(table.c.epsilon).where(
-                table.c.user == person.name,
-                table.c.source == offer.source,
-                table.c.state == "at once",
-            )
-            spent = math.fsum(row.epsilon for row in connection.execute(granted))
-            at_once = spent + epsilon <= offer.at_once
+            still = select(tables.offers.c.id).where(tables.offers.c.id == offer.id)
+            if connection.execute(still.with_for_update()).first() is None:
+                raise MissingError(translate("This is not offered any more."))
+            if (row := once.earlier(connection, table)) is not None:
+                return str(row.id), False
+            granted = connection.execute(
+                select(table.c.cost_epsilon, table.c.cost_delta).where(
+                    table.c.person == person.id,
+                    table.c.source == offer.source,
+                    table.c.state == "at once",
+                )
+            ).all()
+            epsilon = sum((decimal(one.cost_epsilon) for one in granted), cost.epsilon)
+            delta = sum((decimal(one.cost_delta) for one in granted), cost.delta)
+            within = epsilon <= decimal(offer.at_once) and delta <= decimal(offer.at_once_delta)
             connection.execute(
                 insert(table).values(
                     id=identity,
                     offer=offer.id,
                     source=offer.source,
+                    person=person.id,
                     user=person.name,
                     asked=time.time(),
                     purpose=purpose,
-                    epsilon=epsilon,
-                    delta=delta,
-                    state="at once" if at_once else "waiting",
+                    epsilon=float(choice["parameters"]["epsilon"]),
+                    delta=float(choice["parameters"].get("delta", 0.0)),
+                    cost_epsilon=float(cost.epsilon),
+                    cost_delta=float(cost.delta),
+                    state="at once" if within else "waiting",
+                    once=once.key,
+                    content=once.content,
                 )
             )
-            noted(connection, person.name, "asked for", f"{offer.source}, ε = {epsilon:g}")
-        return identity, at_once
+            what = f"{offer.source}, ε = {cost.epsilon:g}, δ = {cost.delta:g}"
+            noted(connection, person.name, "asked for", what)
+        return identity, within
 
     def decide(self, user: str, identity: str, *, approved: bool, answer: str) -> Row[Any]:
         """Approve or refuse a request that waits, once."""
@@ -140,11 +181,11 @@ class Asking:
             raise MissingError(translate("There is no such request."))
         return row
 
-    def all(self, user: str | None = None) -> list[Row[Any]]:
-        """All requests, or those of one user; the newest first."""
+    def all(self, person: Person | None = None) -> list[Row[Any]]:
+        """All requests, or those of one person; the newest first."""
         wanted = select(tables.requests).order_by(tables.requests.c.asked.desc())
-        if user is not None:
-            wanted = wanted.where(tables.requests.c.user == user)
+        if person is not None:
+            wanted = wanted.where(tables.requests.c.person == person.id)
         with self.database.reading() as connection:
             return list(connection.execute(wanted).all())
 

@@ -14,12 +14,16 @@ from discreet.drawing.svg import SERIES
 from discreet.language import translate
 from discreet.ledger.account import Account
 from discreet.ledger.chain import Head
-from discreet.ledger.errors import LedgerError
+from discreet.ledger.entering import spelling
+from discreet.ledger.errors import LedgerError, NoLedgerError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.location import Location
 from discreet.mechanisms.base import Mechanism
+from discreet.privacy.filters import Spend
 from discreet.privacy.guarantee import Budget
-from discreet.web.settings import MissingError
+from discreet.web.jobs import JOB_MARK
+from discreet.web.once import digest
+from discreet.web.settings import ConflictError, MissingError
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,13 @@ class Budgets:
         if self._kept is not None:
             self._kept.close()
 
+    def identity(self) -> str | None:
+        """What tells the ledger from every other; None while nothing was entered."""
+        try:
+            return self._ledger().identity()
+        except NoLedgerError:
+            return None
+
     def all(self) -> list[Standing]:
         """Every source with its account; none where there is no ledger yet."""
         if not self._exists():
@@ -105,8 +116,27 @@ class Budgets:
         cost = now.account.cost(mechanism.guarantee())
         return now, Standing(now.source, now.account.charged(cost))
 
+    def cost(self, source: str, mechanism: Mechanism) -> Spend:
+        """What a release takes of a budget: more than it promises where the source counts more."""
+        return self.of(source).account.cost(mechanism.guarantee())
+
+    def seen(self, source: str) -> str:
+        """What tells whether a cap was changed since; nothing where there is none."""
+        known = {one.source: one for one in self.all()}
+        return digest(*_terms(known[source].account)) if source in known else ""
+
+    def shown(self, source: str, epsilon: float, delta: float) -> dict[str, str]:
+        """What a form would send along that showed this cap."""
+        known = {spelling(one.source): one.account for one in self.all()}
+        terms = _terms(known[spelling(source)])[2:] if spelling(source) in known else []
+        return {"of": source, "seen": digest(epsilon, delta, *terms)}
+
     def set(self, user: str, source: str, form: dict[str, str]) -> None:
-        """Set what a source may spend in all."""
+        """Set what a source may spend in all.
+
+        A form says in `seen` which cap it showed, and `of` which source; where another steward has
+        set it otherwise since, nothing is done.
+        """
         try:
             cap = Budget(_number(form, "epsilon"), _number(form, "delta"))
         except ValueError as error:
@@ -115,6 +145,8 @@ class Budgets:
         if unit not in ("case", "individual") or neighbours not in ("add-remove", "swap"):
             raise LedgerError("unit is case or individual, neighbours add-remove or swap")
         with Ledger(self.location, create=True) as ledger:
+            if "seen" in form and not self._as_seen(source, form, cap, unit, neighbours):
+                return
             ledger.set_budget(
                 source,
                 cap,
@@ -124,6 +156,29 @@ class Budgets:
                 user=user,
                 purpose=form.get("purpose", ""),
             )
+
+    def _as_seen(
+        self, source: str, form: dict[str, str], cap: Budget, unit: str, neighbours: str
+    ) -> bool:
+        """Whether there is something to set, and the cap of now is the one that a form showed."""
+        source = spelling(source)
+        known = {spelling(one.source): one for one in self.all()}
+        shown = form["seen"] if spelling(form.get("of", "")) == source else ""
+        if source not in known:
+            return True
+        account = known[source].account
+        if digest(*_terms(account)) == shown:
+            return True
+        if _terms(account) == [cap.epsilon, cap.delta, unit, neighbours]:
+            return False
+        raise ConflictError(
+            translate(
+                "%(source)s has a budget that this page did not show: %(cap)s. Look at it, and set "
+                "it again if you still want to.",
+                source=known[source].source,
+                cap=str(account.cap),
+            )
+        )
 
     def history(self, source: str) -> list[dict[str, Any]]:
         """What was entered for a source, oldest first, without what only the ledger needs."""
@@ -172,6 +227,11 @@ class Budgets:
         return file is None or file.exists()
 
 
+def _terms(account: Account) -> list[Any]:
+    """What a steward sets of an account."""
+    return [account.cap.epsilon, account.cap.delta, account.unit, account.neighbours]
+
+
 def _line(row: dict[str, Any]) -> dict[str, Any]:
     released = row["kind"] == "release"
     bound = row["guarantee"]["holds"] if released else row.get("account", {})
@@ -180,6 +240,7 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
         "time": row["time"][:16].replace("T", " "),
         "kind": row["kind"],
         "user": row["user"],
+        "job": marked[1] if (marked := JOB_MARK.search(str(row.get("purpose")))) else "",
         "mechanism": row.get("mechanism", ""),
         "epsilon": bound.get("epsilon"),
         "delta": bound.get("delta"),

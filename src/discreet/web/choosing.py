@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from discreet.language import translate
+from discreet.log.shaping import Reading
 from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.mechanisms.registry import mechanism_class, mechanism_names
 from discreet.parameters import Parameter, ParameterError
 from discreet.privacy.words import certainty
 from discreet.privacy.words.levels import strength_of
-from discreet.releasing.request import default_mechanism
+from discreet.releasing.request import Output, Payment, Product, Request, default_mechanism
 from discreet.wholelogs.declaring import read_attributes
 
 FROM_LOG = "from-log"
@@ -56,6 +58,10 @@ SHARED = {
         Shared("model", "process tree", "dpim", (".bpmn", ".ptml", ".svg", ".json", ".mmd")),
     )
 }
+
+
+TIMES = {"log": True, "variants": False}
+"""Whether times are released, where a log is."""
 
 
 def split_attributes(lines: Iterable[str]) -> tuple[dict[str, str], list[str]]:
@@ -166,13 +172,11 @@ def usual(*, timed: bool = True) -> str:
     return next(what for what, kind in SHARED.items() if kind.recommended == name)
 
 
-def chosen(
-    given: Mapping[str, Any], *, timed: bool = True, zone: str | None = None
-) -> dict[str, Any]:
+def chosen(given: Mapping[str, Any], *, timed: bool = True) -> dict[str, Any]:
     """What a form or a program asks for, checked: what, mechanism, parameters, suffix.
 
     Where it does not say what, it follows from the mechanism, or else from whether the log has
-    times. Hours are those of `zone`, in which times are read, unless another one is given.
+    times.
     """
     named = given.get("mechanism")
     fitting = (one for one in SHARED if named and named in offered(one))
@@ -195,8 +199,6 @@ def chosen(
         read = _value(declared[key], value)
         if read is not None:
             parameters[key] = read
-    if zone and "zone" in declared:
-        parameters.setdefault("zone", zone)
     choice = {"what": what, "mechanism": name, "suffix": suffix, "parameters": parameters}
     if given.get("unit") is not None:
         choice["unit"] = _unit(given["unit"], parameters)
@@ -231,13 +233,34 @@ def check_people(choice: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
         )
 
 
+def product_of(choice: Mapping[str, Any]) -> Product:
+    """What a choice asks for; the recommended mechanism is the default one, by its rule."""
+    name, times = choice["mechanism"], TIMES.get(choice["what"])
+    usual = times is not None and name == SHARED[choice["what"]].recommended
+    return Product(
+        None if usual else name,
+        choice["parameters"],
+        times if usual else None,
+        cases_alone=choice.get("unit") == "case",
+    )
+
+
+def request_of(
+    log: Path, reading: Mapping[str, Any], choice: Mapping[str, Any], payment: Payment, stem: str
+) -> Request:
+    """What a choice asks to release of a log, to a file of that name."""
+    return Request(
+        log=str(log),
+        reading=Reading(**reading),
+        product=product_of(choice),
+        payment=payment,
+        output=Output(f"{stem}{choice['suffix']}"),
+    )
+
+
 def build(choice: Mapping[str, Any]) -> Mechanism:
     """The mechanism of a choice; refuses what protects hardly anybody."""
-    given = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in choice["parameters"].items()
-    }
-    built = mechanism(choice["mechanism"], **given)
+    built = product_of(choice).resolved().mechanism
     built.target.refuse_if_too_weak()
     return built
 

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Connection,
     Float,
     ForeignKey,
+    Index,
     Integer,
     MetaData,
     Row,
@@ -25,6 +26,7 @@ from sqlalchemy import (
     Text,
     create_engine,
     event,
+    func,
     insert,
     inspect,
     select,
@@ -32,18 +34,32 @@ from sqlalchemy import (
 )
 
 from discreet.web.settings import Settings, WebError
+from discreet.web.upgrading import upgrade
 
-VERSION = 1
+LOCK = 7305792411
+"""By which a server holds a database in PostgreSQL."""
+
+VERSION = 2
+"""Of the tables. 1: people told apart by name. 2: by identifiers that are never used again."""
+
 schema = MetaData()
 versions = Table("web_version", schema, Column("version", Integer, nullable=False))
 users = Table(
     "web_users",
     schema,
     Column("id", String(32), primary_key=True),
-    Column("name", String(200), unique=True, nullable=False),
+    Column("name", String(200), nullable=False),
     Column("role", String(20), nullable=False),
     Column("password", Text),
     Column("active", Boolean, nullable=False, default=True),
+)
+"""Who is removed stays as a row: somebody else of that name gets another identifier."""
+Index(
+    "web_users_by_name",
+    users.c.name,
+    unique=True,
+    sqlite_where=text("active"),
+    postgresql_where=text("active"),
 )
 sessions = Table(
     "web_sessions",
@@ -63,6 +79,14 @@ tokens = Table(
     Column("name", String(200), nullable=False),
     Column("made", String(32), nullable=False),
 )
+browsers = Table(
+    "web_browsers",
+    schema,
+    Column("key", String(64), primary_key=True),
+    Column("user", ForeignKey(users.c.id), primary_key=True),
+    Column("seen", Float, nullable=False),
+)
+"""Where somebody has signed in before."""
 logs = Table(
     "web_logs",
     schema,
@@ -81,7 +105,9 @@ jobs = Table(
     Column("id", String(32), primary_key=True),
     Column("kind", String(20), nullable=False),
     Column("log", String(32)),
+    Column("person", String(32)),
     Column("user", String(200), nullable=False),
+    Column("steward", Boolean, nullable=False, default=False),
     Column("state", String(20), nullable=False, index=True),
     Column("rank", Integer, nullable=False),
     Column("asked", Float, nullable=False),
@@ -89,13 +115,17 @@ jobs = Table(
     Column("spec", JSON, nullable=False),
     Column("result", JSON),
     Column("problem", Text),
-    Column("once", String(80), unique=True),
+    Column("once", String(100), unique=True),
+    Column("content", String(64)),
 )
+"""`person` is whose it is, `user` the name they had; `content` the digest of what came with
+`once`."""
 releases = Table(
     "web_releases",
     schema,
     Column("id", String(32), primary_key=True),
     Column("job", String(32), nullable=False),
+    Column("person", String(32)),
     Column("user", String(200), nullable=False),
     Column("source", String(200), nullable=False),
     Column("purpose", Text, nullable=False),
@@ -109,9 +139,11 @@ offers = Table(
     Column("id", String(32), primary_key=True),
     Column("source", String(200), unique=True, nullable=False),
     Column("log", String(32), nullable=False),
+    Column("reading", JSON, nullable=False),
     Column("choice", JSON, nullable=False),
     Column("about", Text, nullable=False),
     Column("at_once", Float, nullable=False),
+    Column("at_once_delta", Float, nullable=False),
 )
 requests = Table(
     "web_requests",
@@ -119,16 +151,23 @@ requests = Table(
     Column("id", String(32), primary_key=True),
     Column("offer", String(32), nullable=False),
     Column("source", String(200), nullable=False),
+    Column("person", String(32)),
     Column("user", String(200), nullable=False),
     Column("asked", Float, nullable=False),
     Column("purpose", Text, nullable=False),
     Column("epsilon", Float, nullable=False),
     Column("delta", Float, nullable=False),
+    Column("cost_epsilon", Float, nullable=False),
+    Column("cost_delta", Float, nullable=False),
     Column("state", String(20), nullable=False),
     Column("answer", Text, nullable=False, default=""),
     Column("decided", Float),
     Column("job", String(32)),
+    Column("once", String(100), unique=True),
+    Column("content", String(64)),
 )
+ledgers = Table("web_ledger", schema, Column("id", String(64), primary_key=True))
+"""The ledger on which everything here was booked."""
 trail = Table(
     "web_trail",
     schema,
@@ -161,20 +200,43 @@ class Database:
     def __init__(self, settings: Settings) -> None:
         file = settings.folder / "web.db"
         url = settings.database or f"sqlite:///{file}"
+        self._held: Connection | None = None
         self.sqlite = url.startswith("sqlite")
         arguments: dict[str, Any] = {"timeout": 60} if self.sqlite else {}
         self.engine = create_engine(url, connect_args=arguments, pool_size=20, max_overflow=40)
         if self.sqlite:
             event.listen(self.engine, "connect", _prepared)
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        """Hold the database, and bring its tables to this version."""
+        if not self.sqlite:
+            self._hold()
         with self.writing() as connection:
             if not inspect(connection).has_table(versions.name):
                 schema.create_all(connection)
                 connection.execute(insert(versions).values(version=VERSION))
             found = connection.execute(select(versions.c.version)).scalar_one()
+            if found == 1:
+                upgrade(connection, schema)
+                found = VERSION
         if found != VERSION:
             raise WebError(
                 f"the web app's database has version {found}, this discreet knows {VERSION}: "
                 "use the discreet that wrote it, or another folder (--folder)"
+            )
+
+    def _hold(self) -> None:
+        """Keep other servers out, which would take this one's jobs for left over."""
+        self._held = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        if not self._held.execute(select(func.pg_try_advisory_lock(LOCK))).scalar_one():
+            raise WebError(
+                "another discreet serve uses this database: stop that one, or name another "
+                "database with --database"
             )
 
     @contextmanager
@@ -205,6 +267,8 @@ class Database:
 
     def close(self) -> None:
         """Let go of the database."""
+        if self._held is not None:
+            self._held.close()
         self.engine.dispose()
 
 

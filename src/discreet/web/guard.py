@@ -22,6 +22,7 @@ from discreet.web.people import People, Person
 from discreet.web.settings import Settings
 
 SESSION = "discreet_session"
+BROWSER = "discreet_browser"
 LANGUAGE = "discreet_language"
 SMALL = 1 << 20
 """The largest body of a request that brings no file."""
@@ -50,7 +51,7 @@ CHECKED = ("/verify", "/api/v1/certificates")
 """Where anybody brings a release to be checked."""
 
 MODERATE = 1 << 28
-"""The largest upload of an analyst."""
+"""The largest upload that anybody may bring to be checked."""
 
 
 class TooLargeError(DiscreetError):
@@ -118,9 +119,9 @@ class Guard:
     def _limit(self, scope: Scope, person: Person | None) -> int:
         if person is None or scope["path"] not in (*LOGS, *CHECKED):
             return SMALL
-        if person.role == "steward":
-            return self.settings.upload
-        return min(self.settings.upload, MODERATE) if scope["path"] in CHECKED else SMALL
+        if scope["path"] in CHECKED:
+            return min(self.settings.upload, MODERATE)
+        return self.settings.upload if person.role == "steward" else SMALL
 
     def _protecting(self, send: Send) -> Send:
         async def protected(message: Message) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,15 @@ from sqlalchemy import Row, insert, select
 
 from discreet.language import translate
 from discreet.privacy.guarantee import Guarantee
+from discreet.releasing.request import Payment
 from discreet.web import database as tables
 from discreet.web.asking import Asking
 from discreet.web.budgets import Budgets
-from discreet.web.choosing import build, check_people, chosen
+from discreet.web.choosing import build, check_people, chosen, request_of
 from discreet.web.database import Database, noted, stamp
 from discreet.web.jobs import Job, Jobs
 from discreet.web.logs import Log, Logs
+from discreet.web.once import Once, digest
 from discreet.web.people import People, Person
 from discreet.web.settings import Settings, WebError
 
@@ -26,20 +29,28 @@ ADVICE_SECONDS = 60
 PURPOSE = 300
 """Letters of a purpose."""
 
+UNPAID = Payment()
+"""That of what is looked at and never released."""
+
 
 class House:
     """One server with everything it keeps."""
 
     def __init__(self, settings: Settings) -> None:
-        settings.prepare()
         self.settings = settings
-        self.database = Database(settings)
-        self.people = People(self.database)
-        self.logs = Logs(self.database, settings)
-        self.jobs = Jobs(self.database, settings, self._over)
-        self.budgets = Budgets(settings.ledger)
-        self.told = Budgets(settings.ledger, settings.rhythm)
-        self.asking = Asking(self.database, settings)
+        self._stopped = False
+        with ExitStack() as held:
+            held.enter_context(settings.lock())
+            self.database = held.enter_context(closing(Database(settings)))
+            self.budgets = held.enter_context(closing(Budgets(settings.ledger)))
+            self.told = held.enter_context(closing(Budgets(settings.ledger, settings.rhythm)))
+            self.people = People(self.database)
+            self.logs = Logs(self.database, settings)
+            self.jobs = Jobs(self.database, settings, self._over)
+            self.asking = Asking(self.database, settings)
+            self._bind()
+            settings.prepare()
+            self._held = held.pop_all()
 
     def start(self) -> None:
         """Tidy up after the last server and begin to work."""
@@ -48,18 +59,19 @@ class House:
         self.jobs.start()
 
     def stop(self) -> None:
-        """End all work and remove everything raw."""
+        """End all work and remove everything raw, once: then the folder may be another server's."""
+        if self._stopped:
+            return
+        self._stopped = True
         self.jobs.stop()
         self.settings.clear()
-        self.budgets.close()
-        self.told.close()
-        self.database.close()
+        self._held.close()
 
-    def look(self, log: Log, user: str) -> Job:
+    def look(self, log: Log, person: Person) -> Job:
         """What is in a log, as it is read now; found once for each way of reading."""
         job = self.jobs.latest("look", log.id, reading=log.reading)
         if job is None:
-            job = self.jobs.get(self.jobs.add("look", user, self._spec(log), log=log.id))
+            job = self.jobs.get(self.jobs.add("look", person, self._spec(log), log=log.id))
         return job
 
     def chosen(self, log: Log, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +82,7 @@ class House:
 
     def usual(self, log: Log, given: Mapping[str, Any]) -> dict[str, Any]:
         """What is shared of a log by these words, before it is said who is protected."""
-        return chosen(given, timed=self.timed(log), zone=log.reading.get("timezone"))
+        return chosen(given, timed=self.timed(log))
 
     def timed(self, log: Log) -> bool:
         """Whether a log has times; it is taken to have some until somebody looked."""
@@ -85,51 +97,58 @@ class House:
             return promise
         return promise.naming(job.result["roles"]["case"], job.result["individual"])
 
-    def look_again(self, log: Log, user: str) -> None:
+    def look_again(self, log: Log, person: Person) -> None:
         """Read it once more."""
-        self.jobs.add("look", user, self._spec(log), log=log.id)
+        self.jobs.add("look", person, self._spec(log), log=log.id)
 
-    def advise(self, log: Log, user: str, seconds: float = ADVICE_SECONDS) -> None:
+    def advise(self, log: Log, person: Person, seconds: float = ADVICE_SECONDS) -> None:
         """Begin the sweep over budgets."""
-        spec = {**self._spec(log), "choice": log.choice, "seconds": min(seconds, 600.0)}
-        self.jobs.add("advise", user, spec, log=log.id)
+        spec = {**self._asked(log, log.choice), "seconds": min(seconds, 600.0)}
+        self.jobs.add("advise", person, spec, log=log.id)
 
-    def attempt(self, log: Log, user: str) -> None:
+    def attempt(self, log: Log, person: Person) -> None:
         """Draw once to see, not to release."""
         build(log.choice)
-        spec = {**self._spec(log), "choice": log.choice}
-        job = self.jobs.add("try", user, spec, log=log.id)
-        self.database.note(user, "tried", f"{log.name}: {log.choice['mechanism']}, job {job}")
+        job = self.jobs.add("try", person, self._asked(log, log.choice), log=log.id)
+        self.database.note(
+            person.name, "tried", f"{log.name}: {log.choice['mechanism']}, job {job}"
+        )
 
     def release(
         self,
         log: Log,
         choice: Mapping[str, Any],
         *,
-        user: str,
+        person: Person,
         source: str,
         purpose: str,
-        once: str,
+        once: Once,
     ) -> str:
-        """Queue a release, once for each `once`; what cannot fit is refused before it is drawn."""
+        """Queue a release at the price of now, once for each `once`."""
         purpose = checked_purpose(purpose)
+        self._bind()
+        cost = self.budgets.cost(source, build(choice)).to_dict()
+        payment = Payment(source, purpose, person.name, cost=cost)
         spec = {
-            **self._spec(log),
-            "choice": dict(choice),
+            **self._asked(log, choice, payment, _stem(source)),
             "source": source,
             "purpose": purpose,
-            "stem": _stem(source),
         }
-        job = self.jobs.add("release", user, spec, log=log.id, once=once)
-        self.database.note(user, "asked to release", f"{source}, job {job}")
+        job = self.jobs.add("release", person, spec, log=log.id, once=once)
+        self.database.note(person.name, "asked to release", f"{source}, job {job}")
         return job
 
-    def measure(self, job: Job, user: str) -> None:
+    def seal(self, log: Log, choice: Mapping[str, Any], source: str) -> str:
+        """What a page shows before something is spent: the choice, the reading and the price."""
+        cost = self.budgets.cost(source, build(choice)).to_dict()
+        return digest(log.id, log.reading, dict(choice), source, cost)
+
+    def measure(self, job: Job, person: Person) -> None:
         """Begin to measure what a release is worth, by the log that it was released of."""
         assert job.log is not None
         file = self.settings.releases / job.id / job.result["files"][0]
-        spec = {key: job.spec[key] for key in ("log", "reading", "choice")}
-        self.jobs.add("measure", user, {**spec, "file": str(file), "of": job.id}, log=job.log)
+        spec = {key: job.spec[key] for key in ("reading", "choice", "request")}
+        self.jobs.add("measure", person, {**spec, "file": str(file), "of": job.id}, log=job.log)
 
     def report(self, job: Job) -> Job | None:
         """What was found of its worth, if somebody asked and the log is still here."""
@@ -137,11 +156,11 @@ class House:
             return None
         return self.jobs.latest("measure", job.log, of=job.id)
 
-    def releases(self, user: str | None = None) -> list[Row[Any]]:
-        """All releases, or those of one user; the newest first."""
+    def releases(self, person: Person | None = None) -> list[Row[Any]]:
+        """All releases, or those of one person; the newest first."""
         wanted = select(tables.releases).order_by(tables.releases.c.made.desc())
-        if user is not None:
-            wanted = wanted.where(tables.releases.c.user == user)
+        if person is not None:
+            wanted = wanted.where(tables.releases.c.person == person.id)
         with self.database.reading() as connection:
             return list(connection.execute(wanted).all())
 
@@ -161,8 +180,43 @@ class House:
         self.jobs.forget(log.id)
         self.logs.remove(log, user)
 
+    def _bind(self) -> None:
+        """Hold this folder to the ledger on which its releases were booked.
+
+        With another one all budgets would begin anew. A folder is bound by its first release, or
+        by the first start that finds a ledger; earlier versions kept no ledger's identifier, so
+        their folders are known by an entry that pays for a release of theirs.
+        """
+        identity = self.budgets.identity()
+        with self.database.reading() as connection:
+            bound = connection.execute(select(tables.ledgers.c.id)).scalar_one_or_none()
+        if bound is None and self.releases():
+            known = self.jobs.entry(self.jobs.get(self.releases()[0].job)) is not None
+        else:
+            known = bound in (None, identity)
+        if not known:
+            raise WebError(
+                f"what {self.settings.folder} holds was booked on another ledger than "
+                f"{self.settings.ledger}, on which all budgets would begin anew: name that one "
+                "in DISCREET_LEDGER, or another folder with --folder"
+            )
+        if bound is None and identity is not None:
+            with self.database.writing() as connection:
+                connection.execute(insert(tables.ledgers).values(id=identity))
+
     def _spec(self, log: Log) -> dict[str, Any]:
         return {"log": str(log.path), "reading": log.reading}
+
+    def _asked(
+        self,
+        log: Log,
+        choice: Mapping[str, Any],
+        payment: Payment = UNPAID,
+        stem: str = "release",
+    ) -> dict[str, Any]:
+        """What a job is asked for, beside the words that it was said in."""
+        request = request_of(log.path, log.reading, choice, payment, stem)
+        return {"reading": log.reading, "choice": dict(choice), "request": request.to_dict()}
 
     def _over(self, job: Job) -> None:
         """Keep what was released, and enter how it went.
@@ -186,6 +240,7 @@ class House:
                 insert(tables.releases).values(
                     id=job.id,
                     job=job.id,
+                    person=job.person,
                     user=job.user,
                     source=job.spec["source"],
                     purpose=job.spec["purpose"],

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,8 @@ from discreet.language import language, translate
 from discreet.ledger.errors import LedgerError
 from discreet.web import database as tables
 from discreet.web.database import Database, fresh_id
+from discreet.web.once import Once
+from discreet.web.people import Person
 from discreet.web.settings import MissingError, Settings, WebError
 
 RANKS = {"release": 0, "look": 1, "verify": 1, "try": 2, "measure": 2, "advise": 3}
@@ -42,6 +46,12 @@ WAITING, EACH = 400, 40
 """Jobs that may wait, in all and of one user; beyond that nothing more is taken."""
 
 
+UNDER_WAY = ("queued", "running")
+
+VERIFIED_UNPACKED = 1 << 30
+"""Bytes that a file may unpack to of which only the certificate is checked."""
+
+
 @dataclass(frozen=True)
 class Job:
     """A job as it stands."""
@@ -49,7 +59,10 @@ class Job:
     id: str
     kind: str
     log: str | None
+    person: str | None
+    """The identifier of whose it is."""
     user: str
+    """The name that they had."""
     state: str
     asked: float
     ended: float | None
@@ -60,7 +73,7 @@ class Job:
     @property
     def over(self) -> bool:
         """Whether nothing more happens."""
-        return self.state not in ("queued", "running")
+        return self.state not in UNDER_WAY
 
 
 class Jobs:
@@ -70,17 +83,19 @@ class Jobs:
         self.database, self.settings, self.done = database, settings, done
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
+        self._taking = threading.Lock()
         self._wake = threading.Condition()
         self._stopping = False
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
         """Mark what the last server left undone as failed, and begin to work."""
-        for job in self._in_state("queued", "running"):
+        for job in self._in_state(*UNDER_WAY):
             problem = translate("The server was stopped during this job.")
             self._end(job, "failed", problem=f"{problem} {self.spent(job)}".strip())
-        for _ in range(self.settings.workers):
-            thread = threading.Thread(target=self._work, daemon=True)
+        for number in range(self.settings.workers):
+            kept = number == 0 and self.settings.workers > 1
+            thread = threading.Thread(target=self._work, args=(kept,), daemon=True)
             thread.start()
             self._threads.append(thread)
 
@@ -99,24 +114,18 @@ class Jobs:
     def add(
         self,
         kind: str,
-        user: str,
+        person: Person,
         spec: dict[str, Any],
         *,
         log: str | None = None,
-        once: str | None = None,
+        once: Once | None = None,
     ) -> str:
         """Queue a job; of jobs with the same `once` only the first is taken, which is returned."""
+        if once is not None and (found := self.known(once)) is not None:
+            return found
+        self._check_room(person)
         identity = fresh_id()
         spec = {**spec, "language": language()}
-        with self.database.reading() as connection:
-            if once is not None:
-                known = select(tables.jobs.c.id).where(tables.jobs.c.once == once)
-                if found := connection.execute(known).scalar_one_or_none():
-                    return str(found)
-            queued = select(tables.jobs.c.user).where(tables.jobs.c.state == "queued")
-            users = list(connection.execute(queued).scalars())
-            if len(users) >= WAITING or users.count(user) >= EACH:
-                raise WebError(translate("The server is busy: try again in a minute."))
         try:
             with self.database.writing() as connection:
                 connection.execute(
@@ -124,20 +133,39 @@ class Jobs:
                         id=identity,
                         kind=kind,
                         log=log,
-                        user=user,
+                        person=person.id,
+                        user=person.name,
+                        steward=person.steward,
                         state="queued",
                         rank=RANKS[kind],
                         asked=time.time(),
                         spec=spec,
-                        once=once,
+                        once=once and once.key,
+                        content=once and once.content,
                     )
                 )
         except IntegrityError:
-            with self.database.reading() as connection:
-                return str(connection.execute(known).scalar_one())
+            if once is None or (found := self.known(once)) is None:
+                raise
+            return found
         with self._wake:
-            self._wake.notify()
+            self._wake.notify_all()
         return identity
+
+    def known(self, once: Once) -> str | None:
+        """The job that was asked for with the same `once`; other content is a conflict."""
+        with self.database.reading() as connection:
+            row = once.earlier(connection, tables.jobs)
+        return None if row is None else str(row.id)
+
+    def _check_room(self, person: Person) -> None:
+        """Refuse what is too much to wait for; analysts leave room for the share of a steward."""
+        queued = select(tables.jobs.c.person).where(tables.jobs.c.state == "queued")
+        with self.database.reading() as connection:
+            waiting = list(connection.execute(queued).scalars())
+        most = WAITING if person.steward else WAITING - EACH
+        if len(waiting) >= most or waiting.count(person.id) >= EACH:
+            raise WebError(translate("The server is busy: try again in a minute."))
 
     def get(self, identity: str) -> Job:
         """One job."""
@@ -162,12 +190,7 @@ class Jobs:
 
     def cancel(self, job: Job) -> None:
         """End a job; what it has spent stays spent."""
-        with self.database.writing() as connection:
-            changed = connection.execute(
-                update(tables.jobs)
-                .where(tables.jobs.c.id == job.id, tables.jobs.c.state.in_(("queued", "running")))
-                .values(state="cancelled", ended=time.time())
-            ).rowcount
+        changed = self._moved(job.id, UNDER_WAY, state="cancelled", ended=time.time())
         with self._lock:
             process = self._processes.get(job.id)
         if process is not None:
@@ -181,7 +204,7 @@ class Jobs:
         with self.database.reading() as connection:
             rows = connection.execute(select(tables.jobs).where(tables.jobs.c.log == log)).all()
         for row in rows:
-            if row.state in ("queued", "running"):
+            if row.state in UNDER_WAY:
                 self.cancel(self._job(row))
             shutil.rmtree(self.folder(row.id), ignore_errors=True)
 
@@ -212,7 +235,7 @@ class Jobs:
         except LedgerError:
             return None
         mark = job_mark(job.id)
-        booked = (row["number"] for row in rows if mark in str(row.get("purpose")))
+        booked = (row["number"] for row in rows if str(row.get("purpose")).endswith(mark))
         return next(booked, None)
 
     def _note_spent(self, job: Job) -> None:
@@ -230,9 +253,10 @@ class Jobs:
             ).all()
         return [self._job(row) for row in rows]
 
-    def _work(self) -> None:
+    def _work(self, kept: bool) -> None:
+        """Work until the server stops; one who is `kept` for stewards takes no other job."""
         while not self._stopping:
-            job = self._next()
+            job = self._next(kept)
             if job is None:
                 with self._wake:
                     self._wake.wait(1.0)
@@ -242,25 +266,27 @@ class Jobs:
             except Exception as error:
                 self._end(job, "failed", problem=f"{type(error).__name__}: {error}")
 
-    def _next(self) -> Job | None:
-        """Take the next job that waits."""
-        waiting = (
-            select(tables.jobs)
-            .where(tables.jobs.c.state == "queued")
-            .order_by(tables.jobs.c.rank, tables.jobs.c.asked)
-            .limit(1)
+    def _next(self, kept: bool = False) -> Job | None:
+        """Take the next job that waits; see `turns`. One worker is `kept` for stewards."""
+        table = tables.jobs
+        wanted = select(table.c.id, table.c.person, table.c.rank, table.c.state).order_by(
+            table.c.rank, table.c.asked
         )
-        with self.database.reading() as connection:
-            if connection.execute(waiting).first() is None:
-                return None
-        with self.database.writing() as connection:
-            row = connection.execute(waiting.with_for_update(skip_locked=True)).one_or_none()
-            if row is None:
-                return None
-            connection.execute(
-                update(tables.jobs).where(tables.jobs.c.id == row.id).values(state="running")
-            )
-        return self._job(row)
+        queued = table.c.state == "queued"
+        if kept:
+            queued &= table.c.steward & (table.c.kind != "verify")
+        with self._taking:
+            with self.database.reading() as connection:
+                rows = connection.execute(wanted.where(queued | (table.c.state == "running"))).all()
+            for identity in turns(rows, self._share):
+                if self._moved(identity, ("queued",), state="running"):
+                    return self.get(identity)
+        return None
+
+    @property
+    def _share(self) -> int:
+        """Jobs that one person may have at work; alone, one may have all workers."""
+        return max(1, self.settings.workers - 1) if self.settings.team else WAITING
 
     def _run(self, job: Job) -> None:
         """Let a process do it, and note how it went."""
@@ -272,8 +298,11 @@ class Jobs:
             "job": job.id,
             "user": job.user,
             "memory": self.settings.memory,
-            "unpacked": self.settings.unpacked,
+            "unpacked": self.settings.unpacked if job.kind != "verify" else VERIFIED_UNPACKED,
         }
+        seconds = self.settings.seconds
+        if job.kind == "verify":
+            seconds = min(seconds, self.settings.verify_seconds)
         (folder / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
         with (folder / "output.txt").open("wb") as output:
             process = subprocess.Popen(
@@ -290,13 +319,13 @@ class Jobs:
             if self.get(job.id).state == "cancelled" or self._stopping:
                 _kill(process)
             try:
-                process.wait(self.settings.seconds)
+                process.wait(seconds)
                 problem = ""
             except subprocess.TimeoutExpired:
                 _kill(process)
                 problem = translate(
                     "It took longer than %(minutes)s minutes and was ended.",
-                    minutes=f"{self.settings.seconds / 60:.0f}",
+                    minutes=f"{seconds / 60:.3g}",
                 )
         finally:
             with self._lock:
@@ -328,6 +357,7 @@ class Jobs:
             row.id,
             row.kind,
             row.log,
+            row.person,
             row.user,
             row.state,
             row.asked,
@@ -340,14 +370,38 @@ class Jobs:
     def _end(
         self, job: Job, state: str, *, problem: str = "", result: dict[str, Any] | None = None
     ) -> None:
+        ended = time.time()
+        if self._moved(job.id, UNDER_WAY, state=state, problem=problem, result=result, ended=ended):
+            self.done(self.get(job.id))
+
+    def _moved(self, identity: str, states: tuple[str, ...], **values: Any) -> bool:
+        """Note how a job stands, if it was in one of these states until now."""
         with self.database.writing() as connection:
             changed = connection.execute(
                 update(tables.jobs)
-                .where(tables.jobs.c.id == job.id, tables.jobs.c.state.in_(("queued", "running")))
-                .values(state=state, problem=problem, result=result, ended=time.time())
+                .where(tables.jobs.c.id == identity, tables.jobs.c.state.in_(states))
+                .values(**values)
             ).rowcount
-        if changed:
-            self.done(self.get(job.id))
+        return bool(changed)
+
+
+def turns(rows: Sequence[Any], share: int) -> list[str]:
+    """The jobs that wait, in the order in which they are taken.
+
+    The more urgent kind first; then everybody's first before anybody's second, those at work
+    counted; then who asked first. Who has as many at work as the share allows waits.
+    """
+    running = Counter(row.person for row in rows if row.state == "running")
+    ahead = Counter(running)
+    found = []
+    for number, row in enumerate(rows):
+        if row.state == "queued" and running[row.person] < share:
+            found.append((row.rank, ahead[row.person], number, row.id))
+            ahead[row.person] += 1
+    return [identity for *_, identity in sorted(found)]
+
+
+JOB_MARK = re.compile(r"\[web ([0-9a-f]{12})\]$")
 
 
 def job_mark(identity: str) -> str:

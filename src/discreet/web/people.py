@@ -8,12 +8,22 @@ import threading
 import time
 from collections import defaultdict, deque
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from discreet.language import translate
-from discreet.web.database import Database, fresh_id, noted, now, sessions, tokens, users
+from discreet.ledger.entering import spelling
+from discreet.web.database import (
+    Database,
+    browsers,
+    fresh_id,
+    noted,
+    now,
+    sessions,
+    tokens,
+    users,
+)
 from discreet.web.settings import WebError
 
 Role = Literal["steward", "analyst"]
@@ -23,12 +33,15 @@ DAY = 12 * 3600.0
 IDLE = 2 * 3600.0
 """How long it lasts if nothing is done."""
 
+REMEMBERED = 365 * 86400.0
+"""How long a browser is known in which somebody has signed in, in seconds."""
+
 TRIES, WINDOW = 5, 300.0
-"""So many wrong passwords for one name, or ten times as many from one address, in so many seconds;
-then one waits."""
+"""Wrong passwords in so many seconds after which one waits: of all browsers together in which the
+owner of a name never signed in, and of each one in which they did."""
 
 KEPT = 10_000
-"""Names and addresses with wrong passwords that are kept before old ones are forgotten."""
+"""Names and browsers with wrong passwords that are kept before old ones are forgotten."""
 
 SHORTEST = 10
 """Letters of a password."""
@@ -43,6 +56,20 @@ class Person:
     role: Role
     csrf: str = ""
     """What every form of this session must send along; empty for who came by a token."""
+
+    @property
+    def steward(self) -> bool:
+        """Whether they may see raw data."""
+        return self.role == "steward"
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """What a browser is given for a right password."""
+
+    session: str
+    browser: str
+    """By which this browser is known the next time."""
 
 
 class SignInError(WebError):
@@ -73,59 +100,78 @@ class People:
                 )
             self.link = None
         with self.database.writing() as connection:
-            row = connection.execute(select(users).where(users.c.name == name)).one_or_none()
+            row = _called(connection, name)
+            if row is not None and row.role != "steward":
+                row = _called(connection, name := f"{name} (link)")
+            identity = fresh_id() if row is None else row.id
             if row is None:
-                identity = fresh_id()
                 connection.execute(insert(users).values(id=identity, name=name, role="steward"))
-            else:
-                identity = row.id
-                connection.execute(
-                    update(users).where(users.c.id == identity).values(role="steward", active=True)
-                )
             noted(connection, name, "entered", "by link")
         return self._session(identity)
 
-    def sign_in(self, name: str, password: str, address: str) -> str:
-        """A session for the right password."""
+    def sign_in(self, name: str, password: str, browser: str = "") -> SignedIn:
+        """A session for the right password.
+
+        Guessing is limited by name, so that nobody who guesses keeps others out; and apart from
+        the browsers that the owner of the name uses, so that they are not kept out either.
+        """
+        name = spelling(name)
+        with self.database.reading() as connection:
+            row = _called(connection, name)
+            known = _knows(connection, browser, "" if row is None else row.id)
+        self._prove(row, password, f"browser {_hashed(browser)}" if known else f"name {name}")
+        assert row is not None
+        self.database.note(name, "signed in")
+        return SignedIn(self._session(row.id), self._remember(browser, row.id))
+
+    def _prove(self, row: Row[Any] | None, password: str, counted: str) -> None:
+        """Check a password, unless too many wrong ones were counted; takes as long for nobody's."""
         from argon2 import PasswordHasher
         from argon2.exceptions import VerificationError
 
-        self._check_tries(name, address)
-        with self.database.reading() as connection:
-            row = connection.execute(
-                select(users).where(users.c.name == name, users.c.active)
-            ).one_or_none()
-        known = row.password if row is not None and row.password else _NOBODY
+        self._check_tries(counted)
+        hashed = row.password if row is not None and row.password else _NOBODY
         try:
-            PasswordHasher().verify(known, password)
-            right = row is not None and known != _NOBODY
+            PasswordHasher().verify(hashed, password)
+            right = hashed != _NOBODY
         except VerificationError:
             right = False
-        if not right or row is None:
+        if not right:
             with self._lock:
-                for key in (f"name {name}", f"from {address}"):
-                    self._failures[key].append(time.monotonic())
-            self.database.note(name[:200], "was refused", "wrong name or password")
+                self._failures[counted].append(time.monotonic())
+            who = row.name if row is not None else counted.removeprefix("name ")
+            self.database.note(who[:200], "was refused", "wrong name or password")
             raise SignInError(translate("Name and password do not go together."))
-        self.database.note(name, "signed in")
-        return self._session(row.id)
 
-    def _check_tries(self, name: str, address: str) -> None:
+    def _check_tries(self, counted: str) -> None:
         begin = time.monotonic() - WINDOW
         with self._lock:
             if len(self._failures) > KEPT:
                 recent = {key: one for key, one in self._failures.items() if one[-1] >= begin}
                 self._failures = defaultdict(deque, recent)
-            for key, most in ((f"name {name}", TRIES), (f"from {address}", 10 * TRIES)):
-                tries = self._failures[key]
-                while tries and tries[0] < begin:
-                    tries.popleft()
-                if len(tries) >= most:
-                    raise SignInError(
-                        translate("Too many wrong passwords. Wait five minutes and try again.")
-                    )
-                if not tries:
-                    del self._failures[key]
+            tries = self._failures[counted]
+            while tries and tries[0] < begin:
+                tries.popleft()
+            if len(tries) >= TRIES:
+                raise SignInError(
+                    translate("Too many wrong passwords. Wait five minutes and try again.")
+                )
+            if not tries:
+                del self._failures[counted]
+
+    def _remember(self, browser: str, identity: str) -> str:
+        """Know this browser again; by a fresh key, unless it has one for this person."""
+        moment = time.time()
+        with self.database.writing() as connection:
+            connection.execute(delete(browsers).where(browsers.c.seen < moment - REMEMBERED))
+            same = select(browsers.c.user).where(browsers.c.key == _hashed(browser))
+            users_of = set(connection.execute(same).scalars())
+            if not users_of:  # what was not given by us is not believed
+                browser = secrets.token_urlsafe(32)
+            if identity not in users_of:
+                values = {"key": _hashed(browser), "user": identity, "seen": moment}
+                connection.execute(insert(browsers).values(**values))
+        return browser
 
     def _session(self, identity: str) -> str:
         key, moment = secrets.token_urlsafe(32), time.time()
@@ -177,46 +223,60 @@ class People:
             noted(connection, name, "signed out")
 
     def add(self, by: str, name: str, role: str, password: str) -> None:
-        """Let somebody in from now on, or give them another password or role."""
-        name = name.strip()
+        """Let somebody in from now on, who is not here yet."""
+        name = spelling(name)
         if not name or len(name) > 100 or not name.isprintable():
             raise WebError(translate("A name has 1 to 100 printable characters."))
-        if role not in ("steward", "analyst"):
-            raise WebError(translate("Choose a role: steward or analyst."))
-        hashed = _password(password)
+        values = {"role": _role(role), "password": _password(password)}
         with self.database.writing() as connection:
-            row = connection.execute(select(users).where(users.c.name == name)).one_or_none()
-            values = {"role": role, "password": hashed, "active": True}
-            if row is None:
-                connection.execute(insert(users).values(id=fresh_id(), name=name, **values))
-            else:
-                connection.execute(update(users).where(users.c.id == row.id).values(**values))
-                for table in (sessions, tokens):
-                    connection.execute(delete(table).where(table.c.user == row.id))
+            if _called(connection, name) is not None:
+                raise WebError(
+                    translate(
+                        "%(name)s is here already. Change their password or role beside the name, "
+                        "or take another name.",
+                        name=name,
+                    )
+                )
+            connection.execute(insert(users).values(id=fresh_id(), name=name, **values))
             noted(connection, by, "let in", f"{name} ({role})")
 
-    def remove(self, by: Person, name: str) -> None:
-        """Let somebody in no more."""
-        if name == by.name:
+    def change(self, by: Person, identity: str, role: str, password: str = "") -> None:
+        """Give somebody another role, another password, or both; all their sessions end."""
+        values = {"role": _role(role), **({"password": _password(password)} if password else {})}
+        if identity == by.id:
+            raise WebError(translate("Nobody changes themselves here: another steward can."))
+        with self.database.writing() as connection:
+            row = _other(connection, by, identity)
+            connection.execute(update(users).where(users.c.id == row.id).values(**values))
+            _put_out(connection, row.id)
+            noted(connection, by.name, "changed a person", f"{row.name} ({role})")
+
+    def remove(self, by: Person, identity: str) -> None:
+        """Let somebody in no more; their identifier is never used again."""
+        if identity == by.id:
             raise WebError(translate("Nobody can remove themselves: another steward can."))
         with self.database.writing() as connection:
-            row = connection.execute(select(users).where(users.c.name == name)).one_or_none()
-            if row is None:
-                raise WebError(translate("Nobody has that name."))
-            connection.execute(update(users).where(users.c.id == row.id).values(active=False))
-            for table in (sessions, tokens):
-                connection.execute(delete(table).where(table.c.user == row.id))
-            noted(connection, by.name, "removed", name)
+            row = _other(connection, by, identity)
+            connection.execute(
+                update(users).where(users.c.id == row.id).values(active=False, password=None)
+            )
+            _put_out(connection, row.id)
+            noted(connection, by.name, "removed", row.name)
 
-    def everybody(self) -> list[tuple[str, str]]:
-        """Names and roles."""
+    def everybody(self) -> list[Person]:
+        """Who may come in."""
         with self.database.reading() as connection:
             rows = connection.execute(select(users).where(users.c.active).order_by(users.c.name))
-            return [(row.name, row.role) for row in rows]
+            return [Person(row.id, row.name, row.role) for row in rows]
 
-    def change_password(self, person: Person, before: str, fresh: str, address: str) -> str:
+    def get(self, identity: str) -> Person | None:
+        """Whoever has or had that identifier."""
+        row = self.database.row(users, identity)
+        return None if row is None else Person(row.id, row.name, row.role)
+
+    def change_password(self, person: Person, before: str, fresh: str) -> str:
         """Another password, for who knows the present one; all other sessions end."""
-        self.sign_in(person.name, before, address)
+        self._prove(self.database.row(users, person.id), before, f"person {person.id}")
         hashed = _password(fresh)
         with self.database.writing() as connection:
             connection.execute(update(users).where(users.c.id == person.id).values(password=hashed))
@@ -259,6 +319,44 @@ class People:
                 delete(tokens).where(tokens.c.id == identity, tokens.c.user == person.id)
             )
             noted(connection, person.name, "ended a token")
+
+
+def _called(connection: Connection, name: str) -> Row[Any] | None:
+    """Who may come in by that name."""
+    wanted = select(users).where(users.c.name == name, users.c.active)
+    return connection.execute(wanted).one_or_none()
+
+
+def _knows(connection: Connection, browser: str, identity: str) -> bool:
+    """Whether somebody has signed in with this browser before."""
+    known = select(browsers).where(browsers.c.key == _hashed(browser), browsers.c.user == identity)
+    return connection.execute(known).first() is not None
+
+
+def _other(connection: Connection, by: Person, identity: str) -> Row[Any]:
+    """Somebody whom a steward changes, kept from others' changes until the transaction ends.
+
+    Who changes must still be a steward then: two who demote each other at once would leave none.
+    """
+    both = select(users).where(users.c.id.in_((by.id, identity)), users.c.active)
+    found = {row.id: row for row in connection.execute(both.order_by(users.c.id).with_for_update())}
+    if identity not in found:
+        raise WebError(translate("Nobody has that name."))
+    if by.id not in found or found[by.id].role != "steward":
+        raise WebError(translate("Only a steward may do this."))
+    return found[identity]
+
+
+def _put_out(connection: Connection, identity: str) -> None:
+    """End all that somebody could come in with, except by a password."""
+    for table in (sessions, tokens, browsers):
+        connection.execute(delete(table).where(table.c.user == identity))
+
+
+def _role(role: str) -> str:
+    if role not in ("steward", "analyst"):
+        raise WebError(translate("Choose a role: steward or analyst."))
+    return role
 
 
 def same_secret(given: str, known: str) -> bool:

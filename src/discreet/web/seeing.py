@@ -17,14 +17,24 @@ from discreet.web.settings import MissingError
 def own_job(house: House, person: Person, identity: str) -> Job:
     """A job that somebody may see: analysts only what they bring themselves."""
     job = house.jobs.get(identity)
-    if person.role != "steward" and (job.kind != "verify" or job.user != person.name):
+    if person.role != "steward" and (job.kind != "verify" or job.person != person.id):
         raise MissingError(translate("There is no such job."))
     return job
 
 
-def hidden(row: dict[str, Any], person: Person) -> dict[str, Any]:
-    """An entry without what others said they do."""
-    return row if row["user"] == person.name else {**row, "user": "", "purpose": ""}
+def history_of(house: House, person: Person, source: str) -> list[dict[str, Any]]:
+    """What was entered for a source; for analysts without what others said they do.
+
+    An entry is somebody's by the job that it pays for: the ledger knows people by name only, and
+    two of a name may be two people.
+    """
+    rows = house.budgets_for(person).history(source)
+    if person.role == "steward":
+        return rows
+    own = {one.job[:12] for one in house.asking.all(person) if one.job}
+    return [
+        row if row["job"] in own else {**row, "user": "", "purpose": "", "job": ""} for row in rows
+    ]
 
 
 def releases_of(house: House, person: Person) -> list[Row[Any]]:
@@ -32,12 +42,12 @@ def releases_of(house: House, person: Person) -> list[Row[Any]]:
     if person.role == "steward":
         return house.releases()
     shown = _shown(house, person)
-    return [row for row in house.releases(person.name) if row.job in shown]
+    return [row for row in house.releases(person) if row.job in shown]
 
 
 def _shown(house: House, person: Person) -> set[str]:
     """The jobs of somebody's requests that are told to be done."""
-    asked = [one for one in house.asking.all(person.name) if one.job]
+    asked = [one for one in house.asking.all(person) if one.job]
     return {one.job for one in asked if house.asking.seen(one, house.jobs.get(one.job)) == "done"}
 
 
@@ -45,7 +55,7 @@ def released(house: House, person: Person, identity: str) -> Row[Any]:
     """A release that somebody may see."""
     row = house.release_of(identity=identity)
     allowed = row is not None and (
-        person.role == "steward" or (row.user == person.name and row.job in _shown(house, person))
+        person.role == "steward" or (row.person == person.id and row.job in _shown(house, person))
     )
     if row is None or not allowed:
         raise MissingError(translate("There is no such release."))
@@ -54,7 +64,7 @@ def released(house: House, person: Person, identity: str) -> Row[Any]:
 
 def requests_of(house: House, person: Person) -> list[dict[str, Any]]:
     """The requests that somebody may see: stewards all of them."""
-    own = None if person.role == "steward" else person.name
+    own = None if person.role == "steward" else person
     return [request_facts(house, one) for one in house.asking.all(own)]
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from discreet.errors import DiscreetError
 from discreet.ledger.location import Location, locate
@@ -19,6 +22,10 @@ class WebError(DiscreetError, ValueError):
 
 class MissingError(DiscreetError, LookupError):
     """Something that is not here, or not for whoever asks."""
+
+
+class ConflictError(DiscreetError):
+    """Something that is not any more as whoever asks has seen it, or was asked otherwise before."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,8 @@ class Settings:
     """Of the address space of one job."""
     seconds: float = 3600
     """What one job may take."""
+    verify_seconds: float = 120
+    """What checking a certificate may take: anybody may ask for it."""
     upload: int = 2 * GIB
     unpacked: int = 8 * GIB
     """What an uploaded file may unpack to."""
@@ -65,10 +74,31 @@ class Settings:
         """Released files, with their certificates. Nothing raw."""
         return self.folder / "releases"
 
-    def prepare(self) -> None:
-        """Make the folders, for the server's account only, and remove what is raw from before."""
+    def lock(self) -> IO[str]:
+        """The folder for this server alone, until this is closed or the process ends.
+
+        A second one would take what the first is reading for left over, and delete it.
+        """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder.chmod(0o700)
+        file = (self.folder / "lock").open("a+", encoding="ascii")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            who = file.read().strip() or "unknown"
+            file.close()
+            raise WebError(
+                f"another discreet serve (process {who}) works in {self.folder}: stop that one, "
+                "or name another folder with --folder"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        return file
+
+    def prepare(self) -> None:
+        """Remove what is raw from before, and make the folders, for the server's account only."""
         self.clear()
         for place in (self.uploads, self.jobs, self.releases):
             place.mkdir(exist_ok=True, mode=0o700)

@@ -8,6 +8,17 @@ whole, `promised` derives the `Guarantee`; a tree that costs more than was asked
 Every cost holds for one case more or less, or for one case replaced, whichever the mechanism's
 sensitivities are computed for; rules of composition are the same for both. Sums are exact and
 rounded up once.
+
+Certificates, ledgers and checkpoints outlive this code and quote it. So for ever:
+
+1. The name of a rule means what it meant; another argument for the same cost is another rule.
+2. The name of a mechanism, of a parameter or of a step is never given to anything else.
+3. A parameter that is added has a default that is what was done before it was there.
+4. What the same parameters cost changes with a new version only, by a better proof or because a
+   mistake was found, and the changelog says so: certificates are checked against it, and for one
+   of an earlier version that says otherwise the check answers "unknown", not "holds".
+5. What is read from JSON is read by name, and a name that is missing has its old meaning.
+6. Noise is drawn by the step that paid for it; a step that draws nothing is not in the tree.
 """
 
 from discreet.privacy.steps.base import Found as Found

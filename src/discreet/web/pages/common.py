@@ -16,7 +16,7 @@ from discreet.language import translate
 from discreet.web.guard import STILL
 from discreet.web.house import House
 from discreet.web.people import Person, same_secret
-from discreet.web.settings import WebError
+from discreet.web.settings import ConflictError, WebError
 
 
 class NotSignedInError(DiscreetError):
@@ -96,6 +96,21 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
         ),
         status,
     )
+
+
+def number(given: str, problem: str) -> float:
+    """A number that somebody typed; none is zero."""
+    try:
+        return float(given.replace(",", ".") or 0)
+    except ValueError:
+        raise WebError(problem) from None
+
+
+def status_of(problem: str | Exception) -> int:
+    """The status of a page that says what is wrong, or that nothing is."""
+    if isinstance(problem, ConflictError):
+        return 409
+    return 422 if str(problem) else 200
 
 
 def back_to(where: str) -> RedirectResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import secrets
 import zipfile
 
 from fastapi import APIRouter, Request
@@ -15,9 +16,9 @@ from discreet.errors import DiscreetError
 from discreet.language import LanguageError, language, translate
 from discreet.mechanisms.registry import mechanism_class, mechanism_names
 from discreet.web import choosing
-from discreet.web.asked import ask_for, bring_certificate
+from discreet.web.asked import ask_for, asked_of, bring_certificate
 from discreet.web.audited import audits_of
-from discreet.web.guard import LANGUAGE, SESSION, STILL, cookie_options
+from discreet.web.guard import BROWSER, LANGUAGE, SESSION, STILL, cookie_options
 from discreet.web.house import House
 from discreet.web.pages.common import (
     Anybody,
@@ -28,13 +29,14 @@ from discreet.web.pages.common import (
     download,
     page,
     picture,
+    status_of,
     text,
     to,
 )
-from discreet.web.people import Person, SignInError
+from discreet.web.people import REMEMBERED, Person, SignInError
 from discreet.web.proofs import proof_lines
-from discreet.web.seeing import hidden, own_job, released, releases_of, requests_of
-from discreet.web.settings import MissingError
+from discreet.web.seeing import history_of, own_job, released, releases_of, requests_of
+from discreet.web.settings import MissingError, WebError
 
 router = APIRouter(include_in_schema=False)
 
@@ -82,15 +84,16 @@ async def sign_in(request: Request, house: Inside) -> Response:
 
     form = await request.form(max_files=0, max_fields=10)
     name, password = text(form, "name", 200), str(form.get("password", ""))
-    address = request.client.host if request.client else ""
+    browser = request.cookies.get(BROWSER, "")
     try:
-        session = await run_sync(
-            house.people.sign_in, name, password, address, limiter=request.app.state.signing_in
+        signed_in = await run_sync(
+            house.people.sign_in, name, password, browser, limiter=request.app.state.signing_in
         )
     except SignInError as error:
         return _entering(request, house, str(error))
-    answer = to("/")
-    answer.set_cookie(SESSION, session, **cookie_options(house.settings))
+    answer, options = to("/"), cookie_options(house.settings)
+    answer.set_cookie(SESSION, signed_in.session, **options)
+    answer.set_cookie(BROWSER, signed_in.browser, max_age=int(REMEMBERED), **options)
     return answer
 
 
@@ -137,14 +140,28 @@ def cancel(request: Request, house: Inside, person: Anybody, form: Form, identit
 @router.get("/budgets")
 def budgets(request: Request, house: Inside, person: Anybody, source: str = "") -> Response:
     """What is left, and how it was spent."""
+    return budgets_page(request, house, person, source)
+
+
+def budgets_page(
+    request: Request, house: House, person: Person, source: str, problem: str | Exception = ""
+) -> Response:
+    """Budgets, one of them with its curve; and what was wrong with a form."""
     told = house.budgets_for(person)
     known = told.all()
     shown = source if source in [one.source for one in known] else ""
-    rows = told.history(shown) if shown else []
-    if person.role != "steward":
-        rows = [hidden(row, person) for row in rows]
-    last = rows[-HISTORY:]
-    return page(request, "budgets.html", budgets=known, source=shown, rows=last, all=len(rows))
+    rows = history_of(house, person, shown) if shown else []
+    return page(
+        request,
+        "budgets.html",
+        status_of(problem),
+        budgets=known,
+        source=shown,
+        seen=told.seen(shown),
+        rows=rows[-HISTORY:],
+        all=len(rows),
+        problem=str(problem),
+    )
 
 
 @router.get("/budgets/plot")
@@ -216,7 +233,7 @@ def measure(house: Inside, person: Steward, form: Form, identity: str) -> Respon
     job = house.jobs.get(released(house, person, identity).job)
     if not house.jobs.folder(job.id).is_dir():
         raise MissingError(translate("This log is not here any more: bring it again."))
-    house.measure(job, person.name)
+    house.measure(job, person)
     return to(f"/releases/{identity}")
 
 
@@ -245,7 +262,9 @@ def sources(request: Request, house: Inside, person: Anybody) -> Response:
     return _sources(request, house, person)
 
 
-def _sources(request: Request, house: House, person: Person, problem: str = "") -> Response:
+def _sources(
+    request: Request, house: House, person: Person, problem: str | Exception = ""
+) -> Response:
     standing = {one.source: one for one in house.budgets_for(person).all()}
     shown = [
         {
@@ -253,6 +272,7 @@ def _sources(request: Request, house: House, person: Person, problem: str = "") 
             "source": one.source,
             "about": one.about,
             "at_once": one.at_once,
+            "at_once_delta": one.at_once_delta,
             "standing": standing[one.source],
             "what": choosing.words(one.choice["what"])[0],
             "mechanism": one.choice["mechanism"],
@@ -262,13 +282,23 @@ def _sources(request: Request, house: House, person: Person, problem: str = "") 
         if one.source in standing
     ]
     levels = [(one, choosing.short_words(one)) for one in choosing.LEVELS]
-    status = 422 if problem else 200
-    return page(request, "sources.html", status, offers=shown, levels=levels, problem=problem)
+    return page(
+        request,
+        "sources.html",
+        status_of(problem),
+        offers=shown,
+        levels=levels,
+        once=secrets.token_hex(16),
+        problem=str(problem),
+    )
 
 
 @router.post("/requests")
 def ask(request: Request, house: Inside, person: Anybody, form: Form) -> Response:
     """Ask for a release."""
+    word = text(form, "once", 64)
+    if not word:
+        raise WebError(translate("This form is too old: go back, reload the page and try again."))
     try:
         ask_for(
             house,
@@ -277,19 +307,33 @@ def ask(request: Request, house: Inside, person: Anybody, form: Form) -> Respons
             text(form, "epsilon"),
             text(form, "delta") or "0",
             text(form, "purpose"),
+            word,
         )
     except DiscreetError as error:
-        return _sources(request, house, person, str(error))
+        return _sources(request, house, person, error)
     return to("/requests")
 
 
 @router.get("/requests")
 def requests(request: Request, house: Inside, person: Anybody) -> Response:
     """What was asked for, and how it stands."""
-    shown = requests_of(house, person)
+    return requests_page(request, house, person)
+
+
+def requests_page(
+    request: Request, house: House, person: Person, problem: str | Exception = ""
+) -> Response:
+    """What was asked for; and what was wrong with a form."""
     offers = house.asking.offers() if person.role == "steward" else []
     return page(
-        request, "requests.html", requests=shown, offers=offers, rhythm=house.settings.rhythm
+        request,
+        "requests.html",
+        status_of(problem),
+        requests=requests_of(house, person),
+        asked=asked_of(house) if person.role == "steward" else {},
+        offers=offers,
+        rhythm=house.settings.rhythm,
+        problem=str(problem),
     )
 
 
@@ -367,10 +411,9 @@ def token(request: Request, house: Inside, person: Anybody, form: Form) -> Respo
 @router.post("/account/password")
 def password(request: Request, house: Inside, person: Anybody, form: Form) -> Response:
     """Another password."""
-    address = request.client.host if request.client else ""
     try:
         session = house.people.change_password(
-            person, str(form.get("before", "")), str(form.get("fresh", "")), address
+            person, str(form.get("before", "")), str(form.get("fresh", ""))
         )
     except DiscreetError as error:
         tokens = house.people.tokens_of(person)

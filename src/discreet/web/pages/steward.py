@@ -15,22 +15,28 @@ from discreet.language import translate
 from discreet.log.mapping import load_mapping
 from discreet.log.shaping import Reading
 from discreet.web import choosing
-from discreet.web.asked import approve
+from discreet.web.asked import approve, checked_seal
+from discreet.web.asked import release as spend
 from discreet.web.database import trail
 from discreet.web.jobs import Job
 from discreet.web.logs import Log
+from discreet.web.once import Once
 from discreet.web.pages.common import (
     Anybody,
     Form,
     Inside,
     Steward,
     download,
+    number,
     page,
     picture,
+    status_of,
     text,
     to,
 )
-from discreet.web.settings import MissingError, WebError
+from discreet.web.pages.shared import budgets_page, requests_page
+from discreet.web.people import Person
+from discreet.web.settings import ConflictError, MissingError, WebError
 from discreet.web.work.pictures import DEPTHS
 
 router = APIRouter(include_in_schema=False)
@@ -75,7 +81,7 @@ def choose_file(house: Inside, person: Steward, form: Form) -> Response:
 def columns(request: Request, house: Inside, person: Steward, identity: str) -> Response:
     """Which column is what."""
     log = house.logs.get(identity)
-    job = house.look(log, person.name)
+    job = house.look(log, person)
     return page(
         request,
         "columns.html",
@@ -92,7 +98,7 @@ def set_columns(house: Inside, person: Steward, form: Form, identity: str) -> Re
     log = house.logs.get(identity)
     house.logs.set_reading(log, _reading(house.settings.uploads, form))
     if text(form, "again"):
-        house.look_again(house.logs.get(identity), person.name)
+        house.look_again(house.logs.get(identity), person)
     return to(f"/logs/{identity}/columns")
 
 
@@ -119,7 +125,7 @@ def _reading(folder: Any, form: FormData) -> dict[str, Any]:
 def mapping(house: Inside, person: Steward, identity: str) -> Response:
     """How the log is read, to be used for the next one."""
     log = house.logs.get(identity)
-    job = _done(house.look(log, person.name))
+    job = _done(house.look(log, person))
     return download(house.jobs.folder(job.id) / "mapping.toml", "mapping.toml")
 
 
@@ -129,7 +135,7 @@ def look(
 ) -> Response:
     """What is in it."""
     log = house.logs.get(identity)
-    job = house.look(log, person.name)
+    job = house.look(log, person)
     shown = min(max(depth, 1), DEPTHS)
     template = "map.html" if "hx-request" in request.headers else "look.html"
     return page(request, template, log=log, job=job, depth=shown, depths=DEPTHS)
@@ -145,7 +151,7 @@ def choose(
     mechanism: str = "",
 ) -> Response:
     """What to share, and how much protection."""
-    return _choosing(request, house, house.logs.get(identity), what, mechanism, person.name)
+    return _choosing(request, house, house.logs.get(identity), what, mechanism, person)
 
 
 def _choosing(
@@ -154,7 +160,7 @@ def _choosing(
     log: Log,
     what: str,
     mechanism: str,
-    user: str,
+    person: Person,
     problem: str = "",
     form: FormData | None = None,
 ) -> Response:
@@ -179,7 +185,7 @@ def _choosing(
         "choose.html",
         422 if problem else 200,
         log=log,
-        look=house.look(log, user),
+        look=house.look(log, person),
         what=shared,
         shared={name: choosing.words(name) for name in choosing.SHARED},
         mechanism=mechanism,
@@ -231,7 +237,7 @@ def set_choice(
             },
         )
     except DiscreetError as error:
-        return _choosing(request, house, log, what, mechanism, person.name, str(error), form)
+        return _choosing(request, house, log, what, mechanism, person, str(error), form)
     house.logs.set_choice(log, choice)
     return to(f"/logs/{identity}/try")
 
@@ -242,7 +248,7 @@ def advise(house: Inside, person: Steward, form: Form, identity: str) -> Respons
     log = house.logs.get(identity)
     if not log.choice:
         house.logs.set_choice(log, house.usual(log, {"parameters": {"epsilon": 1.0}}))
-    house.advise(house.logs.get(identity), person.name)
+    house.advise(house.logs.get(identity), person)
     return to(f"/logs/{identity}/choose#advice")
 
 
@@ -259,7 +265,7 @@ def trying(request: Request, house: Inside, person: Steward, identity: str) -> R
 @router.post("/logs/{identity}/try")
 def attempt(house: Inside, person: Steward, form: Form, identity: str) -> Response:
     """Draw once, for the steward's eyes."""
-    house.attempt(house.logs.get(identity), person.name)
+    house.attempt(house.logs.get(identity), person)
     return to(f"/logs/{identity}/try")
 
 
@@ -272,7 +278,12 @@ def confirm(
 
 
 def _confirming(
-    request: Request, house: Inside, log: Log, source: str, problem: str = "", purpose: str = ""
+    request: Request,
+    house: Inside,
+    log: Log,
+    source: str,
+    problem: str | Exception = "",
+    purpose: str = "",
 ) -> Response:
     if not log.choice or _undecided(log):
         return to(f"/logs/{log.id}/choose")
@@ -290,7 +301,7 @@ def _confirming(
     return page(
         request,
         "confirm.html",
-        422 if problem else 200,
+        status_of(problem),
         log=log,
         sources=known,
         source=source,
@@ -300,8 +311,9 @@ def _confirming(
         promise=promise,
         paragraphs=promise.explain().splitlines(),
         costs=[("· " * depth + part.name, part.cost, part.rule) for depth, part in promise.steps()],
+        seal=house.seal(log, log.choice, source) if after else "",
         once=secrets.token_hex(16),
-        problem=problem,
+        problem=str(problem),
         purpose=purpose,
         offers={one.source: one for one in house.asking.offers()},
     )
@@ -316,7 +328,7 @@ def open_budget(
     try:
         house.budgets.set(person.name, source, {key: text(form, key) for key in form})
     except DiscreetError as error:
-        return _confirming(request, house, house.logs.get(identity), "", str(error))
+        return _confirming(request, house, house.logs.get(identity), source, error)
     source = house.budgets.of(source).source
     house.database.note(person.name, "set a budget", source)
     return to(f"/logs/{identity}/confirm?source={_quoted(source)}")
@@ -328,22 +340,23 @@ def release(
 ) -> Response:
     """Spend, once, and draw."""
     log = house.logs.get(identity)
-    source, once = text(form, "source", 200), text(form, "once", 64)
-    if not once:
+    source, word = text(form, "source", 200), text(form, "once", 64)
+    purpose, seal = text(form, "purpose"), text(form, "seal", 64)
+    if not word or not seal:
         raise WebError(translate("This form is too old: go back, reload the page and try again."))
     try:
-        choosing.check_people(log.choice, log.reading)
-        now, _ = house.budgets.after(source, choosing.build(log.choice))
-        job = house.release(
+        job = spend(
+            house,
+            person,
             log,
             log.choice,
-            user=person.name,
-            source=now.source,
-            purpose=text(form, "purpose"),
-            once=f"{person.id} {once}",
+            source=source,
+            purpose=purpose,
+            once=Once.of(person, word, log.id, source, purpose, seal),
+            seal=seal,
         )
     except DiscreetError as error:
-        return _confirming(request, house, log, source, str(error), text(form, "purpose"))
+        return _confirming(request, house, house.logs.get(identity), source, error, purpose)
     return to(f"/releases/{job}")
 
 
@@ -352,11 +365,13 @@ def offer(request: Request, house: Inside, person: Steward, form: Form, identity
     """Let analysts ask for it."""
     log = house.logs.get(identity)
     source = house.budgets.of(text(form, "source", 200)).source
+    wrong = translate("What may be spent without asking is a number.")
+    epsilon, delta = (number(text(form, key), wrong) for key in ("at_once", "at_once_delta"))
     try:
-        at_once = float(text(form, "at_once").replace(",", ".") or 0)
-    except ValueError:
-        raise WebError(translate("What may be spent without asking is a number.")) from None
-    house.asking.offer(person.name, source, log, text(form, "about"), at_once)
+        checked_seal(house, log, log.choice, source, text(form, "seal", 64))
+        house.asking.offer(person.name, source, log, text(form, "about"), epsilon, delta)
+    except ConflictError as error:
+        return _confirming(request, house, log, source, error)
     return to("/requests")
 
 
@@ -391,12 +406,15 @@ def job_picture(house: Inside, person: Steward, identity: str, name: str) -> Res
 
 
 @router.post("/requests/{identity}/decide")
-def decide(house: Inside, person: Steward, form: Form, identity: str) -> Response:
+def decide(request: Request, house: Inside, person: Steward, form: Form, identity: str) -> Response:
     """Approve or refuse what an analyst asks for."""
-    if text(form, "decision") == "approve":
-        approve(house, person, identity, text(form, "answer"))
-    else:
+    if text(form, "decision") != "approve":
         house.asking.decide(person.name, identity, approved=False, answer=text(form, "answer"))
+        return to("/requests")
+    try:
+        approve(house, person, identity, text(form, "answer"), text(form, "seal", 64))
+    except ConflictError as error:
+        return requests_page(request, house, person, error)
     return to("/requests")
 
 
@@ -408,14 +426,15 @@ def people(request: Request, house: Inside, person: Steward) -> Response:
 
 @router.post("/people")
 def let_in(request: Request, house: Inside, person: Steward, form: Form) -> Response:
-    """Let somebody in, or no more."""
+    """Let somebody in, change their role or password, or let them in no more."""
+    role, password = text(form, "role"), str(form.get("password", ""))
     try:
         if text(form, "remove"):
-            house.people.remove(person, text(form, "remove"))
+            house.people.remove(person, text(form, "remove", 64))
+        elif text(form, "change"):
+            house.people.change(person, text(form, "change", 64), role, password)
         else:
-            house.people.add(
-                person.name, text(form, "name"), text(form, "role"), str(form.get("password", ""))
-            )
+            house.people.add(person.name, text(form, "name"), role, password)
     except DiscreetError as error:
         everybody = house.people.everybody()
         return page(request, "people.html", 422, everybody=everybody, problem=str(error))
@@ -431,10 +450,13 @@ def show_trail(request: Request, house: Inside, person: Steward) -> Response:
 
 
 @router.post("/budgets")
-def set_budget(house: Inside, person: Steward, form: Form) -> Response:
+def set_budget(request: Request, house: Inside, person: Steward, form: Form) -> Response:
     """Set what a source may spend in all."""
     source = text(form, "source", 200)
-    house.budgets.set(person.name, source, {key: text(form, key) for key in form})
+    try:
+        house.budgets.set(person.name, source, {key: text(form, key) for key in form})
+    except ConflictError as error:
+        return budgets_page(request, house, person, source, error)
     source = house.budgets.of(source).source
     house.database.note(person.name, "set a budget", source)
     return to(f"/budgets?source={_quoted(source)}")

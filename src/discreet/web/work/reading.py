@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.files import GZIP_MAGIC, readable
 from discreet.log.listing import PARQUET, files_of, same_schema
-from discreet.log.reading import read_log
-from discreet.log.types import declared
-from discreet.releasing.request import declared_types
+from discreet.log.shaping import Reading
+from discreet.releasing import way
+from discreet.releasing.request import Request
 
 CHUNK = 1 << 22
 CELL = 8
@@ -23,16 +24,15 @@ CELL = 8
 
 
 def read(spec: dict[str, Any]) -> EventLog:
-    """The log of a job; attributes that are asked for as numbers are read as such."""
-    path = Path(spec["log"])
-    check_unpacked(path, spec["unpacked"])
-    options = dict(spec["reading"])
-    kinds = declared_types(spec.get("choice", {}).get("parameters", {}))
-    if kinds:
-        given = options.get("types") or {}
-        types = declared(given) if isinstance(given, str) else given
-        options["types"] = {**types, **kinds}
-    return read_log(path, **options)
+    """The log of a job with all its columns; attributes that are asked for are read as declared."""
+    if "request" in spec:
+        request = Request.from_dict(spec["request"])
+        path = request.log
+        reading = replace(request.resolved().reading(request.reading), further=True)
+    else:
+        path, reading = spec["log"], Reading(**spec["reading"])
+    check_unpacked(Path(path or ""), spec["unpacked"])
+    return way.read(path, reading)
 
 
 def check_unpacked(path: Path, limit: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,13 @@ from discreet.drawing.pages import write_page
 from discreet.log.follows import Follows
 from discreet.officer.checking import checked, entry_of
 from discreet.officer.page import officer_page
-from discreet.releases import Release, check_room
-from discreet.releasing.booking import LedgerBooking, booking_for
+from discreet.releases import Release
+from discreet.releasing.request import Output, Request
+from discreet.releasing.way import carry_out
 from discreet.utility.subject import subject_of
-from discreet.web.choosing import build
 from discreet.web.jobs import job_mark
 from discreet.web.work.pictures import EACH, most_frequent
-from discreet.web.work.reading import read
+from discreet.web.work.reading import check_unpacked
 
 SHARE = "share"
 """The folder of what may leave."""
@@ -29,29 +30,23 @@ ACTIVITIES = 30
 def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Everything that goes out is in `share`; the rest of the folder is the steward's."""
     notes: list[str] = []
-    purpose = f"{spec['purpose']} {job_mark(spec['job'])}".strip()
-    mechanism = build(spec["choice"])
-    booking = booking_for(spec["source"], purpose=purpose, user=spec["user"], tell=notes.append)
-    assert isinstance(booking, LedgerBooking)
-    booking.check(mechanism)
-    log = read(spec)
-    share = folder / SHARE
-    share.mkdir(mode=0o700)
-    path = share / f"{spec['stem']}{spec['choice']['suffix']}"
-    check_room(path)
-    drawn = booking.release(mechanism, log)
-    certificate = drawn.write(path)
+    request = request_of_job(spec, folder)
+    check_unpacked(Path(request.log or ""), spec["unpacked"])
+    (folder / SHARE).mkdir(mode=0o700)
+    outcome = carry_out(request, tell=notes.append)
+    drawn, certificate, path = outcome.release, outcome.certificate, request.file
+    assert drawn is not None
+    assert certificate is not None
     files = [path.name, certificate_path(path).name]
     for further in (_officer, _picture):
         try:
             files.append(further(drawn, path))
         except Exception as error:  # what is paid for and written must not be lost by it
             notes.append(f"{type(error).__name__}: {error}")
-    assert booking.paid is not None
     holds = certificate.guarantee.holds
     return {
         "files": files,
-        "entry": booking.paid.entry,
+        "entry": outcome.booking.entry,
         "notes": notes,
         "summary": {
             "mechanism": certificate.mechanism,
@@ -66,6 +61,17 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
             "files": files,
         },
     }
+
+
+def request_of_job(spec: dict[str, Any], folder: Path) -> Request:
+    """What a job is to release: into its own folder, booked under its own mark."""
+    asked = Request.from_dict(spec["request"])
+    purpose = f"{asked.payment.purpose} {job_mark(spec['job'])}".strip()
+    return replace(
+        asked,
+        payment=replace(asked.payment, purpose=purpose),
+        output=Output(str(folder / SHARE / asked.file)),
+    )
 
 
 def _officer(drawn: Release, path: Path) -> str:

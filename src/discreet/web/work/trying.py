@@ -12,12 +12,13 @@ from discreet.language import translate
 from discreet.log.events import EventLog
 from discreet.log.expand import one_by_one
 from discreet.log.variants import Variants
+from discreet.releasing.request import Request
+from discreet.releasing.way import try_out
 from discreet.utility.before_after import lengths_plot
 from discreet.utility.evaluation import Evaluation, Evaluator
 from discreet.utility.pictures import Picture, both
 from discreet.utility.pictures import pictures as side_by_side
 from discreet.utility.subject import Subject, subject_of
-from discreet.web.choosing import build
 from discreet.web.work.pictures import over_time_plot
 from discreet.web.work.reading import read
 
@@ -28,7 +29,7 @@ TOP = 8
 def attempt(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Draw once and measure. The release of later is drawn afresh."""
     log = read(spec)
-    drawn = build(spec["choice"]).release(log)
+    drawn = try_out(Request.from_dict(spec["request"]), log)
     found = compared(log, subject_of(drawn), folder)
     return found | {"what": drawn.describe()}
 
