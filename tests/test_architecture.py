@@ -61,6 +61,27 @@ def test_the_map_of_the_architecture_has_the_order_of_the_layers() -> None:
         assert max(floor[name] for name in above) <= min(floor[name] for name in below)
 
 
+def test_faces_import_nothing_that_books_reads_or_builds() -> None:
+    """What import-linter lets pass is named, used, and nothing of a release."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (faces,) = [one for one in contracts if one["type"] == "forbidden"]
+    graph = grimp.build_graph("discreet", cache_dir=None)
+    found = {
+        f"{module} -> {forbidden}"
+        for forbidden in faces["forbidden_modules"]
+        for module in graph.find_modules_that_directly_import(forbidden)
+        if module.startswith(tuple(f"{face}." for face in faces["source_modules"]))
+    }
+    assert found == set(faces["ignore_imports"])
+    assert {"discreet.cli", "discreet.web", "discreet.advice"} <= set(faces["source_modules"])
+    assert {
+        "discreet.log.reading",
+        "discreet.mechanisms.registry",
+        "discreet.releasing.booking",
+    } <= set(faces["forbidden_modules"])
+
+
 def private_imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in (

@@ -17,9 +17,9 @@ from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, trial_of
 from discreet.log.cautions import cautions
 from discreet.log.events import EventLog
 from discreet.mechanisms.generative.base import Generative
-from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
 from discreet.parameters import ParameterError
 from discreet.privacy.words import certainty
+from discreet.releasing.catalogue import mechanism_class, mechanism_names
 from discreet.releasing.request import Product
 from discreet.utility.evaluation import WARNING
 
@@ -111,7 +111,7 @@ def advise(
         budget = {**given, "epsilon": epsilon, "delta": delta}
         for name in chosen:
             trial_of(name, budget, times)
-        usual = Product.default(budget, times=times).resolved().of(log)
+        usual = Product.taking(budget, times=times).resolved().of(log)
         default = usual.name
         visible.append(visible_by(log, usual))
     trials = run_trials(
@@ -152,7 +152,7 @@ def _alternatives(given: dict[str, Any], delta: float) -> tuple[list[str], dict[
             reason = SLOW
         else:
             try:
-                mechanism_taking(name, {"epsilon": 1.0, "delta": delta, **given})
+                trial_of(name, {"epsilon": 1.0, "delta": delta, **given})
             except ParameterError as error:
                 reason = str(error)
         if reason:

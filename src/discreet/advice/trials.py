@@ -12,8 +12,8 @@ from typing import Any
 from discreet.bench.runner import limited
 from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
-from discreet.releasing.request import Product, taken
+from discreet.releasing.catalogue import mechanism_class, mechanism_names
+from discreet.releasing.request import Product
 from discreet.utility.evaluation import Evaluator, Group
 from discreet.utility.model import can_discover
 
@@ -130,9 +130,8 @@ class _Cell:
 
 def trial_of(name: str, given: Mapping[str, Any], times: bool | None = None) -> Mechanism:
     """A mechanism with those of the parameters that it has; times over it where asked for."""
-    if times and mechanism_class(name).returns == "variants":
-        return Product(name, taken(name, given), True).resolved().mechanism
-    return mechanism_taking(name, given)
+    over = bool(times) and mechanism_class(name).returns == "variants"
+    return Product.taking(given, name, times=over).resolved().mechanism
 
 
 def run_trials(
@@ -167,7 +166,7 @@ def run_trials(
     cells = []
     for epsilon in sorted(set(epsilons), key=lambda e: abs(math.log(max(e, 1e-9)))):
         budget = {**given, "epsilon": epsilon}
-        usual = Product.default(budget, times=times).resolved().of(log)
+        usual = Product.taking(budget, times=times).resolved().of(log)
         cells.append(_cell(usual.name, usual, default=True))
         cells += [_built(name, budget, times) for name in chosen if name != usual.name]
     for turn in range(repetitions):

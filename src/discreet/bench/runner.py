@@ -21,8 +21,9 @@ from discreet.bench.controls import CONTROLS
 from discreet.bench.plan import Cell
 from discreet.bench.store import Outcome, Row, Store
 from discreet.log.reading import read_log
-from discreet.mechanisms.registry import mechanism
 from discreet.privacy.randomness import Randomness
+from discreet.releasing.request import Product, Request
+from discreet.releasing.way import try_out
 from discreet.utility.evaluation import Evaluator
 from discreet.utility.subject import subject_of
 
@@ -108,7 +109,8 @@ def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
         measuring = evaluator if against is log else Evaluator(against)
         status = ""
     else:
-        release = mechanism(cell.mechanism, **cell.parameters).release(log)
+        request = Request(product=Product(cell.mechanism, cell.parameters))
+        release = try_out(request, log)
         artefact, status, measuring = release.artefact, release.guarantee.status, evaluator
     subject = subject_of(artefact)
     found = measuring.evaluate(subject, measures=cell.measures, reference=False)

@@ -93,7 +93,7 @@ def advise(
     from discreet.advice.advising import advise as look
     from discreet.advice.page import advice_page
     from discreet.drawing.pages import write_page
-    from discreet.mechanisms.registry import mechanism_class
+    from discreet.releasing.catalogue import mechanism_class
 
     for name in mechanism or []:
         mechanism_class(name)
@@ -135,7 +135,7 @@ def _stand_in(log: Path, target: Path, spend: float, delta: float, values: dict[
     """Release the stand-in, booked like any release; what to say of it."""
     from discreet.cli.release import release
     from discreet.mechanisms import DEFAULT_MECHANISM
-    from discreet.mechanisms.registry import mechanism_class
+    from discreet.releasing.catalogue import mechanism_class
 
     known = mechanism_class(DEFAULT_MECHANISM).parameters()
     others = given_parameters(values).keys() - known.keys()

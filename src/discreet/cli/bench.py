@@ -135,8 +135,8 @@ def bench(
 
 def _from_options(logs: list[str], names: list[str]) -> BenchPlan:
     from discreet.bench.plan import BenchPlan, Entry, Log
-    from discreet.mechanisms.registry import mechanism_class
     from discreet.parameters import ParameterError
+    from discreet.releasing.catalogue import mechanism_class
 
     if not logs or not names:
         raise ParameterError("name a plan, or at least one --log and one --mechanism")

@@ -92,7 +92,7 @@ def compare(
         raise ParameterError("--output goes with --private; otherwise use discreet release")
     from discreet.advice.trials import COST, run_trials
     from discreet.log.cautions import cautions
-    from discreet.mechanisms.registry import mechanism_class
+    from discreet.releasing.catalogue import mechanism_class
 
     for name in names:
         mechanism_class(name)

@@ -38,7 +38,7 @@ def mechanisms(
 
 
 def _all(as_json: bool) -> None:
-    from discreet.mechanisms.registry import mechanism_names, mechanism_problems
+    from discreet.releasing.catalogue import mechanism_names, mechanism_problems
 
     for name, problem in mechanism_problems().items():
         err.print(Text(f"left out: {name}: {problem}"), soft_wrap=True)
@@ -51,7 +51,7 @@ def _all(as_json: bool) -> None:
 
 
 def _row(name: str) -> dict[str, Any]:
-    from discreet.mechanisms.registry import mechanism_class
+    from discreet.releasing.catalogue import mechanism_class
 
     owner = mechanism_class(name)
     try:
@@ -69,7 +69,7 @@ def _row(name: str) -> dict[str, Any]:
 
 
 def _one(name: str, as_json: bool) -> None:
-    from discreet.mechanisms.registry import mechanism_class
+    from discreet.releasing.catalogue import mechanism_class
 
     owner = mechanism_class(name)
     parameters = owner.parameters().values()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def mechanism_names_for_shells(incomplete: str) -> list[str]:
     """The mechanisms whose names begin like this."""
-    from discreet.mechanisms.registry import mechanism_names
+    from discreet.releasing.catalogue import mechanism_names
 
     return [name for name in mechanism_names() if name.startswith(incomplete)]
 
@@ -175,7 +175,7 @@ def _positional(signature: inspect.Signature) -> set[str]:
 
 def _named(arguments: Sequence[str], *, positional: bool) -> list[str]:
     """The mechanisms that are named in these arguments."""
-    from discreet.mechanisms.registry import mechanism_names
+    from discreet.releasing.catalogue import mechanism_names
 
     if positional:
         return [argument for argument in arguments if argument in mechanism_names()][:1]
@@ -194,7 +194,7 @@ def _parameter_keywords(
     wanted: TakesOptions, shown: list[str], *, everything: bool
 ) -> list[inspect.Parameter]:
     """One keyword for each parameter of the mechanisms that are shown, and of those taken too."""
-    from discreet.mechanisms.registry import mechanism_class, mechanism_names
+    from discreet.releasing.catalogue import mechanism_class, mechanism_names
 
     taken = shown
     if wanted.every:
@@ -221,8 +221,8 @@ def _parameter_keywords(
 
 def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]) -> None:
     """Say whose option it is, if one is given that only other mechanisms have."""
-    from discreet.mechanisms.registry import mechanism_class, mechanism_names
     from discreet.parameters import ParameterError
+    from discreet.releasing.catalogue import mechanism_class, mechanism_names
 
     for argument in arguments:
         name = argument.partition("=")[0].removeprefix("--").replace("-", "_")

@@ -61,9 +61,14 @@ class Product:
         object.__setattr__(self, "parameters", self._canonical())
 
     @classmethod
-    def default(cls, given: Mapping[str, Any], *, times: bool | None = None) -> Product:
-        """The default product with those of the given parameters that it has."""
-        return cls(None, taken(DEFAULT_MECHANISM, given), times)
+    def taking(
+        cls, given: Mapping[str, Any], mechanism: str | None = None, *, times: bool | None = None
+    ) -> Product:
+        """A product with those of the given parameters that it has."""
+        known = set(mechanism_class(mechanism or DEFAULT_MECHANISM).parameters())
+        if mechanism is None or times:
+            known |= set(mechanism_class(WHOLE).parameters())
+        return cls(mechanism, {k: v for k, v in given.items() if k in known}, times)
 
     @property
     def open(self) -> bool:
@@ -75,12 +80,13 @@ class Product:
         first = mechanism_class(self.mechanism or DEFAULT_MECHANISM).parameters()
         completed = self.open or self.times or self.parameters.get("attributes")
         owners = (first, mechanism_class(WHOLE).parameters()) if completed else (first,)
-        kept: dict[str, Any] = {"epsilon": first["epsilon"].default}
-        for name, value in sorted(self.parameters.items()):
+        given = {"epsilon": first["epsilon"].default, **self.parameters}
+        kept = {}
+        for name, value in sorted(given.items()):
             known = [owner[name] for owner in owners if name in owner]
             value = known[0].check(value) if known else value
             usual = known and all(value == one.default for one in known)
-            if not usual or name in FOLLOWING:
+            if not usual or name in ("epsilon", *FOLLOWING):
                 kept[name] = value
         return kept
 
@@ -245,12 +251,6 @@ def _plain(value: Any) -> Any:
 def default_mechanism(*, timed: bool = True) -> str:
     """The name of the mechanism of the default product, of a log with times or of one without."""
     return WHOLE if timed else DEFAULT_MECHANISM
-
-
-def taken(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the given parameters that a mechanism has, or times and attributes over it."""
-    known = {*mechanism_class(mechanism).parameters(), *mechanism_class(WHOLE).parameters()}
-    return {name: value for name, value in given.items() if name in known}
 
 
 def variants_of(mechanism: Mechanism) -> Mechanism:

@@ -14,10 +14,10 @@ from discreet.language import translate
 from discreet.log.shaping import Reading
 from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.registry import mechanism_class, mechanism_names
 from discreet.parameters import Parameter, ParameterError
 from discreet.privacy.words import certainty
 from discreet.privacy.words.levels import strength_of
+from discreet.releasing.catalogue import mechanism_class, mechanism_names
 from discreet.releasing.request import Output, Payment, Product, Request, default_mechanism
 from discreet.wholelogs.declaring import read_attributes
 

@@ -14,7 +14,7 @@ from starlette.datastructures import UploadFile
 from discreet.drawing.pages import render_page
 from discreet.errors import DiscreetError
 from discreet.language import LanguageError, language, translate
-from discreet.mechanisms.registry import mechanism_class, mechanism_names
+from discreet.releasing.catalogue import mechanism_class, mechanism_names
 from discreet.web import choosing
 from discreet.web.asked import ask_for, asked_of, bring_certificate
 from discreet.web.audited import audits_of
