@@ -101,6 +101,7 @@ class Watch:
         self.keys: tuple[Any, ...] | None = None
         """Of the counts that come next, where they are values of the log."""
         self._answers: list[Any] = []
+        self._joint: set[tuple[int, int]] = set()
         self._choosing = ""
         self._rng = Randomness.seeded(1)
 
@@ -108,6 +109,7 @@ class Watch:
         """Begin anew."""
         self.runs.clear()
         self._answers.clear()
+        self._joint.clear()
 
     def run(self, release: Callable[[], T]) -> T:
         """Run a release and watch what it draws."""
@@ -130,6 +132,11 @@ class Watch:
             note(noise.name, found)
             return found
 
+        def joined(noise: CountNoise, counts: Any, drawn: Integers) -> Any:
+            found = self._joined(noise, counts, drawn)
+            note(noise.name, found)
+            return found
+
         def chosen(step: Choosing, *scores: Any, **how: Any) -> int:
             self._choosing = step.name
             return choose(step, *scores, **how)
@@ -138,6 +145,7 @@ class Watch:
             patch.setattr(Source, "total", totalled)
             patch.setattr(CountNoise, "draw", drawn)
             patch.setattr(CountNoise, "added", added)
+            patch.setattr(CountNoise, "joined", joined)
             patch.setattr(Choosing, "choose", chosen)
             patch.setattr(leaves, "exponential", self._exponential)
             return release()
@@ -162,6 +170,18 @@ class Watch:
         assert answer.size == counts.size, f"{one.step}: asked otherwise"
         found: Integers = answer.reshape(counts.shape).astype(np.int64)
         return found
+
+    def _joined(self, noise: CountNoise, counts: Any, drawn: Integers) -> Any:
+        """The same for noise that was drawn before: by this law, and for these counts alone."""
+        made, whole = self.loose[-1]
+        assert made == noise, f"{noise.name}: other noise was drawn"
+        assert np.shares_memory(drawn, whole), f"{noise.name}: noise that was not drawn last"
+        place = drawn.__array_interface__["data"][0]
+        assert (len(self.runs), place) not in self._joint, f"{noise.name}: noise used twice"
+        self._joint.add((len(self.runs), place))
+        one = Draw(noise, np.array(counts, dtype=np.int64), None)
+        answer = self.answer(one, lambda: counts + drawn.reshape(counts.shape))
+        return answer.astype(counts.dtype)
 
     def _exponential(
         self, scores: Any, epsilon: Any, sensitivity: Any, monotone: bool, rng: Randomness

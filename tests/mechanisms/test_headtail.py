@@ -147,7 +147,7 @@ def test_the_certificate_can_be_checked(tmp_path: Path) -> None:
     log = sample_log("permits", cases=300, seed=1)
     for mechanism in (HeadTail(), HeadTail(delta=0, alphabet=log.variants.activities)):
         path = tmp_path / "release.xes"
-        mechanism.release(log).write(path)
+        mechanism.release(log).write(path, overwrite=True)
         certificate, findings = check_certificate(path)
         assert certificate.mechanism == "headtail"
         assert {finding.outcome for finding in findings} == {"holds"}

@@ -101,7 +101,8 @@ def test_nothing_outside_the_alphabet_is_released_and_only_the_steward_hears_of_
         release = chosen.release(log)
         assert set(release.artefact.activities) <= set(alphabet)
         assert not any(label in release.certificate().to_json() for label in log.activities[:3])
-        (advice,) = chosen.advice(log)
+        *cautions, advice = chosen.advice(log)
+        assert cautions == list(map(str, chosen.cautions(log)))
         assert log.activities[0] in advice
     assert outside_advice(log.variants, log.activities) == []
     assert outside_advice(log.variants, FROM_LOG) == []

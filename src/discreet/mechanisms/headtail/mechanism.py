@@ -199,6 +199,7 @@ class HeadTail(Mechanism[Variants]):
                 (TIED_HEAD,),
                 False,
                 {probe: (40_000, 30_000), counted: (206,)},
+                shared=False,
             ),
         )
 
