@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from discreet._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from discreet.artefacts.certificate import Certificate as Certificate
+    from discreet.artefacts.certificate import CertificateError as CertificateError
+    from discreet.artefacts.release import Release as Release
     from discreet.audits import audit as audit
-    from discreet.certificate import Certificate as Certificate
-    from discreet.certificate import CertificateError as CertificateError
     from discreet.distances.similarity import relative_log_similarity as relative_log_similarity
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import DiscreetWarning as DiscreetWarning
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Budget as Budget
     from discreet.privacy.guarantee import Guarantee as Guarantee
     from discreet.privacy.randomness import Randomness as Randomness
-    from discreet.releases import Release as Release
     from discreet.releasing.verification import check_certificate as check_certificate
     from discreet.releasing.verification import read_certificate as read_certificate
     from discreet.releasing.way import release as release
@@ -54,7 +54,7 @@ else:
 
     _HOMES = {
         "audits": ("audit",),
-        "certificate": ("Certificate", "CertificateError"),
+        "artefacts.certificate": ("Certificate", "CertificateError"),
         "distances.similarity": ("relative_log_similarity",),
         "errors": ("DiscreetError", "DiscreetWarning"),
         "ledger.errors": ("LedgerError",),
@@ -74,7 +74,7 @@ else:
         "models.tree": ("Tree",),
         "privacy.guarantee": ("Budget", "Guarantee"),
         "privacy.randomness": ("Randomness",),
-        "releases": ("Release",),
+        "artefacts.release": ("Release",),
         "releasing.way": ("release",),
         "generative.model": ("TrainedModel", "load_model"),
         "generative.run": ("train",),

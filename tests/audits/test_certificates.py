@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.artefacts.certificate import certificate_path
 from discreet.audits.certificates import SEEDED, audit_file
-from discreet.certificate import certificate_path
 from discreet.log.events import EventLog
 from discreet.log.samples import sample_log
 from discreet.mechanisms.travas import TraVaS

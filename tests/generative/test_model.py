@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.certificate import CertificateError
+from discreet.artefacts.certificate import CertificateError
 from discreet.generative.model import ModelError, TrainedModel, load_model
 from discreet.generative.run import train
 from discreet.generative.tensors import pack, unpack

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.certificate import Certificate
+from discreet.artefacts.certificate import Certificate
 from discreet.ledger.errors import RefusedError
 from discreet.ledger.ledger import Ledger
 from discreet.log.events import EventLog

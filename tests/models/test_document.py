@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 
+from discreet.artefacts.release import Document, render
 from discreet.models.diagram import diagram_of
 from discreet.models.document import REFUSAL, TreeDocument
 from discreet.models.pm4py import from_pm4py, to_pm4py
@@ -22,7 +23,6 @@ from discreet.models.tree import (
     parallel,
     sequence,
 )
-from discreet.releases import Document, render
 from tests.models.playout import play_out
 
 from .peer import quiet

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import discreet
-from discreet import releases
+from discreet.artefacts import release as releases
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
 from discreet.log.errors import LogError

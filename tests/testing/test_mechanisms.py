@@ -11,6 +11,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
+from discreet.artefacts.release import Release
 from discreet.audits.mutants import ByCounts
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
@@ -34,7 +35,6 @@ from discreet.privacy.steps import (
     Sequential,
     Step,
 )
-from discreet.releases import Release
 from discreet.testing import MECHANISM_CHECKS, ConformanceError, check_mechanism
 
 QUICK: dict[str, dict[str, Any]] = {

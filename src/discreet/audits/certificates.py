@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.certificate import Certificate, Finding
+from discreet.artefacts.certificate import Certificate, Finding
 from discreet.releasing.verification import check_certificate
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
-    from discreet.releases import Release
 
 SEEDED = "the noise is not that of a guessable seed"
 
@@ -44,23 +43,6 @@ def _reproduced(certificate: Certificate, log: EventLog, seeds: Iterable[int]) -
     chosen = mechanism(certificate.mechanism, **certificate.parameters)
     for seed in seeds:
         release = chosen.release(log, insecure_seed=seed)
-        if certificate.content_sha256 in _digests(release):
+        if certificate.content_sha256 in release.digests.values():
             return seed
     return None
-
-
-def _digests(release: Release) -> list[str]:
-    """What the file would be, in each format it could be written in.
-
-    An empty release is the same whatever the seed, so it shows nothing.
-    """
-    import hashlib
-
-    from discreet.log.digest import content_digest
-    from discreet.releases import Document, render
-
-    if isinstance(release.artefact, Document):
-        texts = [render(release.artefact, suffix) for suffix in release.artefact.suffixes]
-        return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
-    log = release.log()
-    return [content_digest(log)] if log.cases else []

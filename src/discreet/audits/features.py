@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.artefacts.release import Artefact, Document
 from discreet.log.events import TIME, EventLog
 from discreet.log.neighbours import Pair, Trace, arrow
 from discreet.log.variants import Variants
-from discreet.releases import Artefact, Document
 
 MOST = 60
 """So many features of each sort at most."""

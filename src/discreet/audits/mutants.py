@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from discreet.arrays import Integers, Ints
+from discreet.artefacts.release import Artefact
 from discreet.audits.reference import ExactGaussian
 from discreet.log.engines.counting import InEngine
 from discreet.log.engines.lazy import staying
@@ -41,7 +42,6 @@ from discreet.privacy.steps import (
     Step,
 )
 from discreet.privacy.transcript import note
-from discreet.releases import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog

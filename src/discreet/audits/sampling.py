@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.artefacts.release import Artefact
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.randomness import Randomness, known_coins
 from discreet.privacy.transcript import Transcript, transcript
-from discreet.releases import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog

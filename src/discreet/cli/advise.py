@@ -157,7 +157,7 @@ def _reading(stand_in: Path, parameters: dict[str, Any]) -> dict[str, Any]:
 
     So budgets for people are divided as for the log; the cases that a bound loses are lost already.
     """
-    from discreet.certificate import reading_of
+    from discreet.artefacts.certificate import reading_of
     from discreet.log.events import CASE
 
     options = reading_of(stand_in)

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from discreet.certificate import Certificate, Finding
+    from discreet.artefacts.certificate import Certificate, Finding
     from discreet.privacy.guarantee import Guarantee
 
 out = Console(highlight=False)

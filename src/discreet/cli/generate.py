@@ -37,8 +37,8 @@ def generate(
       discreet generate model.discreet -o drawn.xes
       discreet generate model.discreet --cases 10000 -o drawn.csv.gz
     """
+    from discreet.artefacts.release import check_target, check_unused
     from discreet.generative.model import load_model
-    from discreet.releases import check_target, check_unused
 
     check_target(output)
     check_unused(output, model, force=force)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from discreet.certificate import Certificate, CertificateError, LedgerUse
+from discreet.artefacts.certificate import Certificate, CertificateError, LedgerUse
+from discreet.artefacts.release import Release, check_target, check_unused
 from discreet.generative.tensors import Arrays, TensorError, pack, unpack, unpack_header
 from discreet.log.errors import LogError
 from discreet.log.files import atomic_write, readable
@@ -20,7 +21,6 @@ from discreet.mechanisms.registry import mechanism
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
-from discreet.releases import Release, check_target, check_unused
 
 SUFFIX = ".discreet"
 FORMAT = "discreet model 1"

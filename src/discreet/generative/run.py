@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.certificate import Certificate
+from discreet.artefacts.certificate import Certificate
 from discreet.generative.checkpoint import (
     CHECKPOINT_SECONDS,
     Checkpoint,

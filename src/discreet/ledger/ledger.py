@@ -28,10 +28,10 @@ from discreet.privacy.filters import FilterName
 from discreet.privacy.guarantee import Budget, Guarantee, Neighbours, Unit
 
 if TYPE_CHECKING:
-    from discreet.certificate import Certificate
+    from discreet.artefacts.certificate import Certificate
+    from discreet.artefacts.release import Release
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
-    from discreet.releases import Release
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, Literal
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.artefacts.release import A_co, Release
 from discreet.errors import DiscreetWarning
 from discreet.log.cautions import cautions
 from discreet.log.events import EventLog, Reads
@@ -31,7 +32,6 @@ from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.noise import Rational
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Found, Group, Statement, Step, noise_of, promised
-from discreet.releases import A_co, Release
 
 Fidelity = Literal["strict", "published"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet._version import __version__
-from discreet.certificate import Certificate, Finding
+from discreet.artefacts.certificate import Certificate, Finding
 from discreet.mechanisms.registry import mechanism
 
 ROUNDING = 1e-9

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from discreet.artefacts.release import Artefact
 from discreet.log.events import EventLog, Reads
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
@@ -16,7 +17,6 @@ from discreet.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Delegated, Sequential, Statement, Step
-from discreet.releases import Artefact
 
 TIED_CANDIDATES = Pair(
     "tied candidates",

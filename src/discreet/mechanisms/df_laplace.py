@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Integers
+from discreet.artefacts.release import A_co
 from discreet.log.events import EventLog
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
@@ -23,7 +24,6 @@ from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Sequential, Statement, Step, gaussian
-from discreet.releases import A_co
 
 BOUND_SHARE = 0.1
 """What the private choice of the bound takes of epsilon, where none is given."""

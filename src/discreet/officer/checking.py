@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.certificate import Certificate, Finding
+from discreet.artefacts.certificate import Certificate, Finding
 from discreet.log.files import readable
 from discreet.mechanisms.certified import follows_from_parameters
 from discreet.releasing.verification import check_certificate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from discreet.certificate import Certificate, Finding
+from discreet.artefacts.certificate import Certificate, Finding
 from discreet.drawing.pages import render_page
 from discreet.language import translate
 from discreet.officer.checking import Entry

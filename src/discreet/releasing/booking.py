@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import DiscreetWarning
 from discreet.language import translate
 from discreet.ledger.errors import LedgerError
-from discreet.ledger.location import Location, locate
 
 if TYPE_CHECKING:
-    from discreet.certificate import Certificate, LedgerUse
+    from discreet.artefacts.certificate import Certificate, LedgerUse
+    from discreet.artefacts.release import Release
     from discreet.generative.checkpoint import Payment
     from discreet.generative.model import TrainedModel
     from discreet.generative.run import Show
     from discreet.ledger.ledger import Ledger
+    from discreet.ledger.location import Location
     from discreet.ledger.runs import Paid, PaidRun
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
     from discreet.mechanisms.generative.base import Generative
     from discreet.privacy.guarantee import Guarantee
-    from discreet.releases import Release
 
 Tell = Callable[[str], None]
 """Says something to the holder of the log: never part of a release."""
@@ -64,6 +64,8 @@ def booking_for(
         if source is not None:
             raise LedgerError("--source books on a ledger and --no-ledger does not: choose one")
         return Booking("bypassed", tell, warn)
+    from discreet.ledger.location import Location, locate
+
     location = where if isinstance(where, Location) else locate(where)
     if source is not None:
         from discreet.ledger.ledger import Ledger

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from discreet.certificate import (
+from discreet.artefacts.certificate import (
     Certificate,
     CertificateError,
     Finding,

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
+from discreet.artefacts.release import Release, check_room, check_target, check_unused
 from discreet.errors import DiscreetError, warn
 from discreet.log.engines.choosing import choose_engine
 from discreet.log.errors import LogError
@@ -30,12 +31,11 @@ from discreet.log.shaping import Reading
 from discreet.log.variant_tables import is_variant_table
 from discreet.mechanisms.base import Mechanism
 from discreet.parameters import ParameterError
-from discreet.releases import Release, check_room, check_target, check_unused
 from discreet.releasing.booking import Booking, Tell, Warn, booking_for
 from discreet.releasing.request import Payment, Product, Request
 
 if TYPE_CHECKING:
-    from discreet.certificate import Certificate
+    from discreet.artefacts.certificate import Certificate
     from discreet.generative.model import TrainedModel
     from discreet.generative.run import Show
     from discreet.mechanisms.generative.base import Generative

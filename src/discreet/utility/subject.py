@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.certificate import reading_of
+from discreet.artefacts.certificate import reading_of
+from discreet.artefacts.release import Release
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
 from discreet.log.files import opened
@@ -21,7 +22,6 @@ from discreet.log.variant_tables import is_variant_table, read_variants
 from discreet.log.variants import Variants
 from discreet.models.document import TreeDocument
 from discreet.models.tree import Tree
-from discreet.releases import Release
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from discreet.artefacts.release import fresh_names
 from discreet.log.assemble import assemble
 from discreet.log.cases import Sums
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants, spans
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Step
-from discreet.releases import fresh_names
 from discreet.wholelogs.clock import Clock
 from discreet.wholelogs.courses import Source
 from discreet.wholelogs.declaring import Attribute

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from discreet.artefacts.release import A_co
 from discreet.log.events import EventLog, Reads
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity, Mechanism
@@ -17,7 +18,6 @@ from discreet.mechanisms.blocks.alphabet import (
     required_alphabet,
 )
 from discreet.parameters import below_one, parameter
-from discreet.releases import A_co
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.certificate import certificate_path
+from discreet.artefacts.certificate import certificate_path
+from discreet.artefacts.release import Release
 from discreet.drawing import draw
 from discreet.drawing.follows import draw_follows
 from discreet.drawing.pages import write_page
 from discreet.log.follows import Follows
 from discreet.officer.checking import checked, entry_of
 from discreet.officer.page import officer_page
-from discreet.releases import Release
 from discreet.releasing.request import Output, Request
 from discreet.releasing.way import carry_out
 from discreet.utility.subject import subject_of

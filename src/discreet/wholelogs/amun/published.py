@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats, Integers, Ints
+from discreet.artefacts.release import fresh_names
 from discreet.log.assemble import assemble
 from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog
@@ -17,7 +18,6 @@ from discreet.log.instants import HOUR, LATEST, microseconds, since_start
 from discreet.log.variants import spans
 from discreet.privacy.noise import discrete_laplace, geometric
 from discreet.privacy.randomness import Randomness
-from discreet.releases import fresh_names
 from discreet.wholelogs.amun.risk import published_epsilon, worst_prior
 
 GRID = 1 << 30

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.certificate import Certificate, CertificateError, certificate_path
+from discreet.artefacts.certificate import Certificate, CertificateError, certificate_path
 from discreet.log.errors import LogError
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log

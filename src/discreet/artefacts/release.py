@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, runtime_checkable
 
 import polars as pl
 from typing_extensions import TypeVar
 
 from discreet import notebook
-from discreet.certificate import Certificate, LedgerUse, certificate_path, versions
-from discreet.drawing import can_draw, draw
+from discreet.artefacts.certificate import Certificate, LedgerUse, certificate_path, versions
 from discreet.language import grouped, translate
 from discreet.log.digest import content_digest
 from discreet.log.errors import ExistsError, LogError
@@ -50,6 +49,8 @@ class Document(Protocol):
 
 def render(artefact: Document, suffix: str) -> str:
     """The text of a file with that ending; graphs and trees are drawn where it is .svg."""
+    from discreet.drawing import can_draw, draw
+
     return draw(artefact) if suffix == ".svg" and can_draw(artefact) else artefact.render(suffix)
 
 
@@ -156,19 +157,27 @@ class Release(Generic[A_co]):
     booking: Confirming | None = field(default=None, repr=False, compare=False)
     """What it was paid with, which is told of each file that is written."""
 
+    @property
+    def _form(self) -> Form:
+        """What its artefact says of itself."""
+        artefact: Any = self.artefact
+        if isinstance(artefact, Variants):
+            return OfVariants(self, artefact)
+        return OfLog(self, artefact) if isinstance(artefact, EventLog) else OfDocument(artefact)
+
     def log(self) -> EventLog:
         """The release as an event log: fresh case ids in random order.
 
         Variants have no times; they get plainly artificial ones (1970, a second per event).
         """
-        artefact: Any = self.artefact
-        if isinstance(artefact, EventLog):
-            return laid_out(artefact, self.columns, self.classifier)
-        if not isinstance(artefact, Variants):
-            raise TypeError(f"a {artefact.kind} is not a log; write it or use .artefact")
-        return self._expanded(artefact).log()
+        return self._form.log()
 
-    def _expanded(self, variants: Variants) -> Expansion:
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digests of what it could be written as, by the ending of the file."""
+        return self._form.digests()
+
+    def expanded(self, variants: Variants) -> Expansion:
         """Variants as cases in random order, under fresh names."""
         rng = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
         order = rng.permutation(variants.cases)
@@ -192,47 +201,29 @@ class Release(Generic[A_co]):
         )
 
     def _repr_html_(self) -> str:
-        artefact: Any = self.artefact
-        if not isinstance(artefact, Document):
-            shown = notebook.of(artefact)
-        else:
-            shown = draw(artefact) if can_draw(artefact) else ""
         notes = "".join(notebook.paragraph(note) for note in self.notes)
         title = f"Release by {self.mechanism}: {self.describe()}"
-        return notebook.box(title, notebook.of(self.guarantee), notes, shown)
+        return notebook.box(title, notebook.of(self.guarantee), notes, self._form.picture())
 
     def describe(self) -> str:
         """What was released, in a few words."""
-        artefact: Any = self.artefact
-        if isinstance(artefact, Document):
-            return translate("a %(kind)s", kind=translate(artefact.kind))
-        if not artefact.cases:
-            return translate("empty: no variant passed; more cases or a larger budget would help")
-        cases = grouped(artefact.cases)
-        if isinstance(artefact, Variants):
-            many = grouped(len(artefact))
-            return translate("%(cases)s cases, %(variants)s variants", cases=cases, variants=many)
-        events = grouped(artefact.events)
-        return translate("%(cases)s cases, %(events)s events", cases=cases, events=events)
+        return self._form.describe()
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
         """The certificate of this release; with a digest once the content is written."""
-        kind = "variants" if isinstance(self.artefact, Variants) else "log"
-        if isinstance(self.artefact, Document):
-            kind = self.artefact.kind
-        dropped = (vocabulary().dropped,) if isinstance(self.artefact, Variants) else ()
+        form = self._form
         return Certificate(
             guarantee=self.guarantee,
             mechanism=self.mechanism,
             parameters=self.parameters,
-            artefact=kind,
-            artificial_times=isinstance(self.artefact, Variants),
-            notes=(*self.notes, *dropped),
+            artefact=form.kind,
+            artificial_times=form.artificial_times,
+            notes=(*self.notes, *form.notes),
             ledger=self.ledger,
             strength=self.guarantee.strength,
-            warnings=self.guarantee.warnings(cases=getattr(self.artefact, "cases", None)),
+            warnings=self.guarantee.warnings(cases=form.cases),
             versions=versions() | self.provider,
-            columns={} if isinstance(self.artefact, Document) else self.columns,
+            columns=self.columns if form.has_columns else {},
             content_sha256=content_sha256,
         )
 
@@ -247,38 +238,11 @@ class Release(Generic[A_co]):
         Where the release is booked, the ledger notes that it was written.
         """
         path = Path(path)
-        check_target(path, self._suffixes)
+        check_target(path, self._form.suffixes)
         check_unused(path, *self.origin, force=overwrite)
-        certificate = self._written(path)
+        certificate = self._form.write(path, self.certificate)
         if self.booking is not None:
             self.booking.confirm(certificate)
-        return certificate
-
-    @property
-    def _suffixes(self) -> tuple[str, ...]:
-        return self.artefact.suffixes if isinstance(self.artefact, Document) else LOG_SUFFIXES
-
-    def _written(self, path: Path) -> Certificate:
-        """The certificate of both files, once they are there."""
-        if isinstance(self.artefact, Document):
-            content = render(self.artefact, path.suffix.lower()).encode()
-            certificate = self.certificate(_sha256(content))
-            with atomic_write(certificate_path(path)) as beside, atomic_write(path) as stream:
-                beside.write(certificate.to_file())
-                stream.write(content)
-        elif is_variant_table(path):
-            certificate = self.certificate(variants_digest(self._only_variants()))
-            with atomic_write(certificate_path(path)) as beside:
-                beside.write(certificate.to_file())
-                write_variants(self._only_variants(), path, attributes=certificate.log_attributes())
-        else:
-            artefact: Any = self.artefact
-            variants = isinstance(artefact, Variants)
-            log = carried(self._expanded(artefact) if variants else self.log(), path)
-            certificate = self.certificate(content_digest(log))
-            with atomic_write(certificate_path(path)) as beside:
-                beside.write(certificate.to_file())
-                write_log(log, path, attributes=certificate.log_attributes())
         return certificate
 
     def rescue(self, path: Path) -> tuple[Path, Certificate] | None:
@@ -287,7 +251,7 @@ class Release(Generic[A_co]):
         It is the same draw, so it costs nothing more. Variants become a table, the smallest form.
         """
         for folder in (path.parent, Path.cwd(), Path(tempfile.gettempdir())):
-            for ending in self._endings(path):
+            for ending in self._form.rescued(path):
                 try:
                     own = Path(tempfile.mkdtemp(prefix="discreet-", dir=folder))
                 except OSError:
@@ -299,25 +263,217 @@ class Release(Generic[A_co]):
                     shutil.rmtree(own, ignore_errors=True)
         return None
 
-    def _endings(self, path: Path) -> Iterator[str]:
-        """The forms in which it may be rescued."""
-        artefact: Any = self.artefact
-        if isinstance(artefact, Variants):
-            yield TABLE_SUFFIX
-        elif isinstance(artefact, Document):
-            yield from artefact.suffixes
-        else:
-            yield next(s for s in LOG_SUFFIXES[::-1] if path.name.lower().endswith(s))
-            yield ".parquet"
 
-    def _only_variants(self) -> Variants:
-        artefact: Any = self.artefact
-        if not isinstance(artefact, Variants):
-            raise LogError(
-                "only variants make a table of variants, and this release says more; give the "
-                "file a name that ends in .parquet or .xes"
-            )
-        return artefact.trimmed()
+class Form(Protocol):
+    """What an artefact says of itself: its kind, its endings, and how it is written."""
+
+    @property
+    def kind(self) -> str:
+        """What it is, as certificates say it."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The endings it can be written with."""
+
+    @property
+    def cases(self) -> int | None:
+        """How many cases it has, if it has any."""
+
+    artificial_times: ClassVar[bool]
+    """Whether its times are made up."""
+    has_columns: ClassVar[bool]
+    """Whether its files call columns by the names of the log."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its certificate says besides the notes of the mechanism."""
+
+    def describe(self) -> str:
+        """It in a few words."""
+
+    def picture(self) -> str:
+        """It in a notebook."""
+
+    def log(self) -> EventLog:
+        """It as an event log."""
+
+    def digests(self) -> dict[str, str]:
+        """The digests of what it could be written as, by the ending of the file."""
+
+    def write(self, path: Path, certify: Certify) -> Certificate:
+        """Write it with its certificate, both or none; returns the certificate."""
+
+    def rescued(self, path: Path) -> Iterator[str]:
+        """The endings with which it may be rescued that could not be written to a path."""
+
+
+Certify = Callable[[str], Certificate]
+"""The certificate of what has this digest."""
+
+
+@dataclass(frozen=True)
+class OfLog:
+    """A log of cases: with times, or variants written out."""
+
+    release: Release[Any]
+    artefact: Any
+
+    kind: ClassVar[str] = "log"
+    suffixes: ClassVar[tuple[str, ...]] = LOG_SUFFIXES
+    artificial_times: ClassVar[bool] = False
+    has_columns: ClassVar[bool] = True
+    notes: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def cases(self) -> int:
+        """The number of cases."""
+        return int(self.artefact.cases)
+
+    def describe(self) -> str:
+        """How many cases and events it has."""
+        if not self.cases:
+            return translate("empty: no variant passed; more cases or a larger budget would help")
+        return self.counted(grouped(self.cases))
+
+    def counted(self, cases: str) -> str:
+        """How much there is of it."""
+        events = grouped(self.artefact.events)
+        return translate("%(cases)s cases, %(events)s events", cases=cases, events=events)
+
+    def picture(self) -> str:
+        """It in a notebook."""
+        return notebook.of(self.artefact)
+
+    def log(self) -> EventLog:
+        """The log, with the columns of the one that it came from."""
+        return laid_out(self.artefact, self.release.columns, self.release.classifier)
+
+    def cases_written(self) -> EventLog | Expansion:
+        """The cases as they are written."""
+        return self.log()
+
+    def digests(self) -> dict[str, str]:
+        """One for all endings, and none of an empty log, which is like any other."""
+        return {LOG_SUFFIXES[0]: content_digest(self.log())} if self.cases else {}
+
+    def write(self, path: Path, certify: Certify) -> Certificate:
+        """Write the cases, and the certificate in the file too where its format allows."""
+        if is_variant_table(path):
+            return self.write_table(path, certify)
+        log = carried(self.cases_written(), path)
+        certificate = certify(content_digest(log))
+        with atomic_write(certificate_path(path)) as beside:
+            beside.write(certificate.to_file())
+            write_log(log, path, attributes=certificate.log_attributes())
+        return certificate
+
+    def write_table(self, path: Path, certify: Certify) -> Certificate:
+        """Refuse to leave times out of a file."""
+        raise LogError(
+            "only variants make a table of variants, and this release says more; give the "
+            "file a name that ends in .parquet or .xes"
+        )
+
+    def rescued(self, path: Path) -> Iterator[str]:
+        """The same ending at another place, or Parquet."""
+        yield next(s for s in LOG_SUFFIXES[::-1] if path.name.lower().endswith(s))
+        yield ".parquet"
+
+
+@dataclass(frozen=True)
+class OfVariants(OfLog):
+    """Variants and their counts: a log of cases without times, or a table."""
+
+    kind: ClassVar[str] = "variants"
+    artificial_times: ClassVar[bool] = True
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """That there are neither times nor attributes."""
+        return (vocabulary().dropped,)
+
+    def counted(self, cases: str) -> str:
+        """How many cases and variants there are."""
+        many = grouped(len(self.artefact))
+        return translate("%(cases)s cases, %(variants)s variants", cases=cases, variants=many)
+
+    def log(self) -> EventLog:
+        """The cases in random order, under fresh names."""
+        return self.cases_written().log()
+
+    def cases_written(self) -> Expansion:
+        """The cases as they are written, without a log of all their events."""
+        return self.release.expanded(self.artefact)
+
+    def write_table(self, path: Path, certify: Certify) -> Certificate:
+        """Write the variants with their counts, which is as small as it can be."""
+        variants = self.artefact.trimmed()
+        certificate = certify(variants_digest(variants))
+        with atomic_write(certificate_path(path)) as beside:
+            beside.write(certificate.to_file())
+            write_variants(variants, path, attributes=certificate.log_attributes())
+        return certificate
+
+    def rescued(self, path: Path) -> Iterator[str]:
+        """A table, the smallest form."""
+        yield TABLE_SUFFIX
+
+
+@dataclass(frozen=True)
+class OfDocument:
+    """A graph, a tree or whatever else writes itself."""
+
+    artefact: Document
+
+    artificial_times: ClassVar[bool] = False
+    has_columns: ClassVar[bool] = False
+    notes: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def kind(self) -> str:
+        """What the document calls itself."""
+        return self.artefact.kind
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The endings of the document."""
+        return self.artefact.suffixes
+
+    @property
+    def cases(self) -> int | None:
+        """How many cases it has, if it says so."""
+        return getattr(self.artefact, "cases", None)
+
+    def describe(self) -> str:
+        """What it is."""
+        return translate("a %(kind)s", kind=translate(self.kind))
+
+    def picture(self) -> str:
+        """Its drawing, if it has one."""
+        from discreet.drawing import can_draw, draw
+
+        return draw(self.artefact) if can_draw(self.artefact) else ""
+
+    def log(self) -> EventLog:
+        """Refuse: it has no cases."""
+        raise TypeError(f"a {self.kind} is not a log; write it or use .artefact")
+
+    def digests(self) -> dict[str, str]:
+        """Of each ending, for each is another file."""
+        return {one: _sha256(render(self.artefact, one).encode()) for one in self.suffixes}
+
+    def write(self, path: Path, certify: Certify) -> Certificate:
+        """Write its text, and the certificate beside it."""
+        content = render(self.artefact, path.suffix.lower()).encode()
+        certificate = certify(_sha256(content))
+        with atomic_write(certificate_path(path)) as beside, atomic_write(path) as stream:
+            beside.write(certificate.to_file())
+            stream.write(content)
+        return certificate
+
+    def rescued(self, path: Path) -> Iterator[str]:
+        """Any of its endings."""
+        yield from self.suffixes
 
 
 def _sha256(content: bytes) -> str:

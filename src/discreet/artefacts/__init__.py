@@ -1,0 +1,1 @@
+"""Artefacts: what is released, with its certificate, and how both are written."""
