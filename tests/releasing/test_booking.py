@@ -46,14 +46,14 @@ def test_a_release(place: Path, tmp_path: Path) -> None:
     booking = booking_for("town", purpose="report", user="ada", where=place, tell=told.append)
     travas = discreet.mechanism("travas", epsilon=0.5)
     booking.check(travas)
-    booking.release(travas, LOG).write(tmp_path / "out.csv")
+    booking.draw(travas, LOG).write(tmp_path / "out.csv")
     with Ledger(place) as ledger:
         row = ledger.history("town")[-1]
         assert (row["mechanism"], row["purpose"], row["user"]) == ("travas", "report", "ada")
         assert row["certificate"] is not None
     assert "booked as entry 2 on town" in told[-1]
     with pytest.raises(LedgerError, match="seed"):
-        booking_for("town", where=place).release(travas, LOG, seed=1)
+        booking_for("town", where=place).draw(travas, LOG, seed=1)
     with pytest.raises(LedgerError, match="choose one"):
         booking_for("town", where=place, bypass=True)
     with pytest.raises(LedgerError, match="there is a ledger"):

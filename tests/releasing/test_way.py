@@ -19,7 +19,7 @@ from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.words.levels import TooWeakError
 from discreet.releasing import way
-from discreet.releasing.request import Output, Payment, Product, Request
+from discreet.releasing.request import Output, Payment, Product, Request, RequestError
 from discreet.releasing.way import RescuedError, carry_out, try_out
 
 if TYPE_CHECKING:
@@ -147,6 +147,13 @@ def test_a_request_as_json_gives_the_same(place: Path) -> None:
     assert drawn.write("memory.csv").content_sha256 == first.content_sha256
 
 
+def test_the_file_of_a_log_in_memory_is_not_replaced_either(place: Path) -> None:
+    log = discreet.read_log("log.csv")
+    with pytest.raises(LogError, match="the file that is read"):
+        carry_out(asked(log=None, output=Output("log.csv", overwrite=True)), data=log)
+    assert entries() == []
+
+
 def test_what_the_log_lacks_is_refused_before_anything_is_noted(place: Path) -> None:
     request = asked(product=Product("travas", {"delta": 1e-6, "cases_per_individual": 2}))
     with pytest.raises(LogError, match="individual"):
@@ -196,8 +203,15 @@ def test_what_cannot_be_written_in_its_place_lies_elsewhere(
         carry_out(asked())
     assert caught.value.place.name == "out.variants.parquet"
     assert caught.value.place.exists()
+    assert str(caught.value.place) in str(caught.value)
+    assert not getattr(caught.value, "__notes__", []), "something was written"
     assert not (place / "out.csv").exists()
     assert entries()[0]["certificate"] is not None
+
+
+def test_a_request_needs_a_log(place: Path) -> None:
+    with pytest.raises(RequestError, match="names no log"):
+        carry_out(asked(log=None))
 
 
 def test_a_trial_costs_nothing(place: Path) -> None:
@@ -220,8 +234,11 @@ def test_a_training_is_stopped_and_finished_and_paid_for_once(place: Path) -> No
     def stopping(mechanism: object) -> Iterator[object]:
         yield stop_at(1)
 
+    carry_out(request, until="warn")
+    assert entries() == []
     with pytest.raises(StoppedError):
         carry_out(request, watch=stopping)  # type: ignore[arg-type]
+    assert len(entries()) == 1
     outcome = carry_out(request)
     assert outcome.model is not None
     assert outcome.certificate == discreet.load_model("m.discreet").certificate()

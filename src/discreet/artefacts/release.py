@@ -177,13 +177,6 @@ class Release(Generic[A_co]):
         """The digests of what it could be written as, by the ending of the file."""
         return self._form.digests()
 
-    def expanded(self, variants: Variants) -> Expansion:
-        """Variants as cases in random order, under fresh names."""
-        rng = Randomness.system() if self.seed is None else Randomness.seeded(self.seed)
-        order = rng.permutation(variants.cases)
-        names = fresh_names(variants.cases, rng)
-        return Expansion(variants, order, names, self.columns, self.classifier)
-
     def to_polars(self) -> pl.DataFrame:
         """The events of the release as a Polars frame, under XES names; see `log`."""
         return self.log().to_polars()
@@ -402,8 +395,12 @@ class OfVariants(OfLog):
         return self.cases_written().log()
 
     def cases_written(self) -> Expansion:
-        """The cases as they are written, without a log of all their events."""
-        return self.release.expanded(self.artefact)
+        """Cases in random order under fresh names, without a log of all their events."""
+        made, variants = self.release, self.artefact
+        rng = Randomness.system() if made.seed is None else Randomness.seeded(made.seed)
+        order = rng.permutation(variants.cases)
+        names = fresh_names(variants.cases, rng)
+        return Expansion(variants, order, names, made.columns, made.classifier)
 
     def write_table(self, path: Path, certify: Certify) -> Certificate:
         """Write the variants with their counts, which is as small as it can be."""

@@ -145,7 +145,7 @@ def _show_place(error: RescuedError) -> None:
     from discreet.log.variant_tables import is_variant_table
 
     table = " (discreet expand makes a log of it)" if is_variant_table(error.place) else ""
-    complain(str(error))
+    complain(error.reason)
     err.print(f"What was drawn is not lost: it was written to {error.place}{table}", markup=False)
 
 

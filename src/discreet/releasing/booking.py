@@ -1,12 +1,15 @@
-"""How a release or a training goes through the ledger, or past it: the same for every face.
+"""Booking: how a release or a training goes through the ledger, or past it.
 
     booking = booking_for("hospital-a", purpose="yearly report")
     booking.check(mechanism)                       # refuse on public grounds
     log = read_log("log.xes")
-    booking.release(mechanism, log).write("shared.xes")
+    mechanism.check(log)
+    booking.advise(mechanism, log)                 # warn the holder of the log
+    booking.recognise(log)                         # also if it came under another name
+    booking.draw(mechanism, log).write("shared.xes")
 
-or, for a model, `booking.train(mechanism, log, path)`. Before it pays, a release warns the holder
-of the log, also of a log that came under another name; what is written is noted.
+`releasing.way` takes these steps; a model goes by `booking.train(mechanism, log, path)`. What is
+written is noted on the ledger.
 """
 
 from __future__ import annotations
@@ -111,13 +114,6 @@ class Booking:
     def recognise(self, log: EventLog) -> None:
         """Warn if the log is known under another name."""
 
-    def release(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
-        """Warn the holder of the log, spend, then draw."""
-        mechanism.check(log)
-        self.advise(mechanism, log)
-        self.recognise(log)
-        return self.draw(mechanism, log, seed)
-
     def advise(self, mechanism: Mechanism, log: EventLog) -> bool:
         """Warn of what the log itself says of a release by this mechanism; whether it says any."""
         cautions = {str(one): one for one in mechanism.cautions(log)}
@@ -139,13 +135,13 @@ class Booking:
         seed: int | None = None,
         show: Show | None = None,
     ) -> Trained:
-        """Spend, then train and write a model; or finish, unpaid, what was stopped before its end.
+        """Spend, then train on a log that was checked, and write the model.
 
-        Raises StoppedError, with all kept and paid for, when asked to stop.
+        What was stopped before its end is finished, and not paid for again. Raises
+        StoppedError, with all kept and paid for, when asked to stop.
         """
         from discreet.generative.run import Training
 
-        mechanism.check(log)
         with Training(mechanism, log, seed).kept_beside(output) as kept:
             if kept.found is not None:
                 kept.resume(self._resume(kept.found.booking, mechanism))

@@ -32,7 +32,7 @@ from discreet.log.variant_tables import is_variant_table
 from discreet.mechanisms.base import Mechanism
 from discreet.parameters import ParameterError
 from discreet.releasing.booking import Booking, Tell, Warn, booking_for
-from discreet.releasing.request import Payment, Product, Request
+from discreet.releasing.request import Payment, Product, Request, RequestError
 
 if TYPE_CHECKING:
     from discreet.artefacts.certificate import Certificate
@@ -83,8 +83,8 @@ class RescuedError(DiscreetError):
     """A release that could not be written where it should be, and lies somewhere else."""
 
     def __init__(self, reason: str, place: Path) -> None:
-        super().__init__(reason)
-        self.place = place
+        super().__init__(f"{reason}; what was drawn is not lost: it was written to {place}")
+        self.reason, self.place = reason, place
 
 
 def carry_out(
@@ -103,20 +103,22 @@ def carry_out(
     before it is released; without it, `tell` gets that too. `watch` shows a training as it
     goes. Until "afford" nothing is read, until "warn" nothing spent or written.
     """
+    given = request.log if data is None else data
+    if given is None:
+        raise RequestError("this request names no log, and none was given with it")
     chosen = request.resolved()
-    outcome = _afford(request, chosen.mechanism, tell, warn, until)
+    outcome = _afford(request, chosen.mechanism, given, tell, warn, until)
     if until == "afford":
         return outcome
-    given = request.log if data is None else data
     log = read(given, chosen.reading(request.reading), tell=tell, progress=progress)
     mechanism = outcome.mechanism = chosen.of(log)
-    if request.product.model:
-        return _train(outcome, log, watch)
-    if until == "confirm" and request.output is not None:
+    if until == "confirm" and request.output is not None and not request.product.model:
         check_room(request.file, log.events)
     outcome.warned = _warn(outcome, log)
     if until == "warn":
         return outcome
+    if request.product.model:
+        return _train(outcome, log, watch)
     outcome.booking.recognise(log)
     with _what_stands(outcome.booking):
         with progress(f"releasing with {mechanism.name}"):
@@ -128,13 +130,13 @@ def carry_out(
 
 
 def _afford(
-    request: Request, mechanism: Mechanism, tell: Tell, warn: Warn | None, until: End
+    request: Request, mechanism: Mechanism, given: Any, tell: Tell, warn: Warn | None, until: End
 ) -> Outcome:
     """Refuse on public grounds: whom it protects, where it would go, what the budget bears."""
     if until != "warn" and not request.product.cases_alone:
         mechanism.check_people(request.reading.individual)
     if request.output is not None:
-        _check_output(request, mechanism)
+        _check_output(request, mechanism, given)
     if not request.payment.allow_weak:
         mechanism.target.refuse_if_too_weak()
     booking = _booking(request.payment, tell, warn)
@@ -155,7 +157,7 @@ def _booking(payment: Payment, tell: Tell, warn: Warn | None) -> Booking:
     )
 
 
-def _check_output(request: Request, mechanism: Mechanism) -> None:
+def _check_output(request: Request, mechanism: Mechanism, given: Any) -> None:
     """Refuse a file that could not hold what the mechanism releases, or would replace another."""
     assert request.output is not None
     suffixes, file = mechanism.suffixes, request.file
@@ -171,7 +173,8 @@ def _check_output(request: Request, mechanism: Mechanism) -> None:
             f"{mechanism.name} releases a {mechanism.returns}, of which {file.name} would "
             "keep the variants only; use a name that does not end in .variants.parquet"
         )
-    check_unused(file, *origin_of(request.log), force=request.output.overwrite)
+    origin = given.origin if isinstance(given, EventLog) else origin_of(given)
+    check_unused(file, *origin, force=request.output.overwrite)
     check_room(file)
 
 
@@ -226,6 +229,8 @@ def _what_stands(booking: Booking) -> Iterator[None]:
     """Say, where something is stopped or fails, what was spent and what to do."""
     try:
         yield
+    except RescuedError:
+        raise
     except BaseException as error:
         error.add_note(booking.standing())
         raise
@@ -244,11 +249,10 @@ def _write(released: Release, request: Request) -> Certificate:
 
 
 def _train(outcome: Outcome, log: EventLog, watch: Watch) -> Outcome:
-    """Warn, pay and train, or finish what was stopped; then write the model and confirm."""
+    """Pay and train, or finish what was stopped; then write the model and confirm."""
     from discreet.generative.run import trainable
 
     mechanism, booking = trainable(outcome.mechanism), outcome.booking
-    outcome.warned = booking.advise(mechanism, log)
     output, seed = outcome.request.file, outcome.request.seed
     with watch(mechanism) as show:
         trained = booking.train(mechanism, log, output, seed=seed, show=show)
