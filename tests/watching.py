@@ -19,12 +19,12 @@ import pytest
 
 from discreet.arrays import Integers, Ints
 from discreet.log.cases import KEY
+from discreet.mechanisms.whole.courses import Source
 from discreet.privacy import selection
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Gaussian, Laplace, Step, leaves
 from discreet.privacy.transcript import note
-from discreet.wholelogs.courses import Source
 
 T = TypeVar("T")
 Given = Callable[[Integers], Any]

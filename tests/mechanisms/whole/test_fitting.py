@@ -1,0 +1,61 @@
+"""Drawing from tables, and shares from noisy counts."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from discreet.arrays import Integers
+from discreet.mechanisms.whole.courses import Courses
+from discreet.mechanisms.whole.fitting import nearest
+from discreet.mechanisms.whole.sampling import choose_by_row
+from discreet.mechanisms.whole.traits import Trait
+from discreet.privacy.randomness import Randomness
+
+
+def test_rows_are_drawn_by_their_weights() -> None:
+    weights = np.array([[1.0, 3.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 5.0]])
+    drawn = choose_by_row(weights, np.repeat([0, 1, 2], 3000), Randomness.seeded(0))
+    assert stats.binomtest(int((drawn[:3000] == 1).sum()), 3000, 0.75).pvalue > 1e-7
+    assert stats.chisquare(np.bincount(drawn[3000:6000], minlength=3)).pvalue > 1e-7
+    assert (drawn[6000:] == 2).all()
+
+
+@given(
+    st.lists(st.tuples(st.floats(-50, 1000), st.floats(0.01, 10)), min_size=1, max_size=20),
+    st.floats(1, 5000),
+)
+@settings(max_examples=30, deadline=None)
+def test_the_nearest_shares_are_shares(cells: list[tuple[float, float]], total: float) -> None:
+    counts, precision = (np.array(column) for column in zip(*cells, strict=True))
+    shares = nearest(counts, precision, total, 0.02)
+    assert (shares >= 0).all()
+    assert shares.sum() == pytest.approx(1)
+    order = np.argsort(counts * precision)
+    assert (np.diff((shares > 0)[order].astype(int)) >= 0).all()  # the least sure ones go first
+
+
+def test_sure_counts_are_kept() -> None:
+    counts = np.array([500.0, 300.0, 200.0, 0.0])
+    shares = nearest(counts, np.full(4, 100.0), 1000.0, 0.02)
+    assert shares == pytest.approx(counts / 1000, abs=1e-3)
+
+
+def test_rare_classes_share_a_row_or_join_the_largest() -> None:
+    drawn = np.repeat([0, 1, 2, 3], [100, 80, 30, 25])
+    nobody = cast(Courses, None)
+
+    def raw(_: Courses) -> Integers:
+        return np.arange(5)
+
+    together = Trait("activity", raw, drawn, 5).pooled(50)
+    assert together.raw(nobody).tolist() == [0, 1, 2, 2, 2]
+    assert together.expected.tolist() == [100, 80, 55]
+    joined = Trait("activity", raw, drawn[:180], 5).pooled(50)
+    assert joined.raw(nobody).tolist() == [0, 1, 0, 0, 0]
+    assert joined.expected.tolist() == [100, 80]
