@@ -22,7 +22,7 @@ from discreet.log.events import EventLog
 from discreet.log.instants import DAY, HOUR
 from discreet.log.reading import read_log
 from discreet.mechanisms.whole.amun import Amun
-from discreet.mechanisms.whole.amun.published import oversample
+from discreet.mechanisms.whole.oversampling import oversample
 from discreet.privacy.noise import geometric
 from discreet.privacy.randomness import Randomness
 

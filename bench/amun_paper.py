@@ -15,7 +15,7 @@ from discreet.log.events import EventLog
 from discreet.log.instants import since_start
 from discreet.log.reading import read_log
 from discreet.mechanisms.whole.amun import Amun
-from discreet.mechanisms.whole.amun.published import Published, publish
+from discreet.mechanisms.whole.oversampling import Published, publish
 from discreet.privacy.randomness import Randomness
 from discreet.utility.before_after import active_cases_plot, smape, variant_frequencies_plot
 from discreet.utility.calendar import duration_distance, throughput_distance, times_smape

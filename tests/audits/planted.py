@@ -91,7 +91,7 @@ LONE_VALUES = _both(whole_logs.check_lone_values, column="org:resource", epsilon
 WHOLE_LOGS = (
     Planted(
         "noise for a case that adds one, whatever it adds",
-        "mechanisms.whole.tables:noisy_sum",
+        "mechanisms.whole.noisy_tables:noisy_sum",
         "noise = step.noise(bound)",
         "noise = step.noise(1)",
         TIMES,
@@ -105,28 +105,28 @@ WHOLE_LOGS = (
     ),
     Planted(
         "a naming threshold without the number of values",
-        "mechanisms.whole.naming:naming_threshold",
+        "mechanisms.whole.value_cells:naming_threshold",
         "math.log(t / step.failing)",
         "math.log(1 / step.failing)",
         LONE_VALUES,
     ),
     Planted(
         "names drawn at half the variance",
-        "mechanisms.whole.naming:Names.find",
+        "mechanisms.whole.value_cells:Names.find",
         "noise = step.noise(1)",
         "noise = step.noise(0.5)",
         ATTRIBUTES,
     ),
     Planted(
         "a case may add twice what the noise is for",
-        "mechanisms.whole.tables:noisy_sum",
+        "mechanisms.whole.noisy_tables:noisy_sum",
         "added_by(entries, size, bound, grid)",
         "added_by(entries, size, 4 * bound, grid)",
         TIMES[:1],
     ),
     Planted(
         "a threshold for one value where a case has eight",
-        "mechanisms.whole.naming:Names.find",
+        "mechanisms.whole.value_cells:Names.find",
         "naming_threshold(step, 1 if attribute.of_case else MOST_VOTES)",
         "naming_threshold(step, 1)",
         LONE_VALUES[:1],
@@ -154,21 +154,21 @@ WHOLE_LOGS = (
     ),
     Planted(
         "the share of one table spent on two",
-        "mechanisms.whole.values:_by_trait",
+        "mechanisms.whole.attribute_values:_by_trait",
         'spending.find(attribute.step("values by trait"), Gaussian)',
         'spending.find(attribute.step("values"), Gaussian)',
         ATTRIBUTES[:1],
     ),
     Planted(
         "the first round's share spent on all rounds",
-        "mechanisms.whole.tables:learn",
+        "mechanisms.whole.noisy_tables:learn",
         "least, bound, step, rng)",
         "least, bound, steps[0], rng)",
         TIMES[:1],
     ),
     Planted(
         "a long case counted as many short ones",
-        "mechanisms.whole.work:Work.learn",
+        "mechanisms.whole.working_times:WorkingTimes.learn",
         "noisy_sum(source, overlaps, 2, bound, step, rng)",
         "noisy_sum(source, lambda c: (overlaps(c)[0] * 0 + np.arange(len(c.second)), "
         "overlaps(c)[1]), 2, bound, step, rng)",

@@ -13,7 +13,7 @@ from discreet.language import translate
 from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
-from discreet.mechanisms.whole.declaring import read_attributes
+from discreet.mechanisms.whole.declared_attributes import read_attributes
 from discreet.parameters import Parameter, ParameterError
 from discreet.privacy.words import certainty
 from discreet.privacy.words.levels import strength_of

@@ -20,9 +20,8 @@ from discreet.log.instants import DAY, HOUR, microseconds
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.registry import mechanism
-from discreet.mechanisms.whole.amun import Amun
-from discreet.mechanisms.whole.amun.risk import advantage_bound
-from discreet.mechanisms.whole.naming import OTHER
+from discreet.mechanisms.whole.amun import Amun, advantage_bound
+from discreet.mechanisms.whole.value_cells import OTHER
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.verification import check_certificate

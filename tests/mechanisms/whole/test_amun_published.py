@@ -21,15 +21,16 @@ from discreet.log.instants import HOUR, SECOND, microseconds, since_start
 from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.whole.amun import Amun
-from discreet.mechanisms.whole.amun.published import (
+from discreet.mechanisms.whole.oversampling import (
     noisy_times,
     oversample,
     priors,
     publish,
+    published_epsilon,
     ranges,
     without_rare,
+    worst_prior,
 )
-from discreet.mechanisms.whole.amun.risk import published_epsilon, worst_prior
 from discreet.privacy.randomness import Randomness
 from tests.conftest import RealLogs, read_once
 

@@ -7,8 +7,8 @@ import discreet
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.mechanisms.whole import Whole
-from discreet.mechanisms.whole.declaring import Attribute, read_attributes
-from discreet.mechanisms.whole.naming import OTHER
+from discreet.mechanisms.whole.declared_attributes import DeclaredAttribute, read_attributes
+from discreet.mechanisms.whole.value_cells import OTHER
 from tests.mechanisms.whole.logs import Event, log_of, office
 
 ASKED = ("org:resource", "case:amount:number")
@@ -68,7 +68,7 @@ def test_rare_values_are_not_named() -> None:
 
 def test_public_values_need_no_selection() -> None:
     attribute = read_attributes(("org:resource=ann|bob|eve|zoe",))[0]
-    assert attribute == Attribute("org:resource", "text", ("ann", "bob", "eve", "zoe"))
+    assert attribute == DeclaredAttribute("org:resource", "text", ("ann", "bob", "eve", "zoe"))
     assert not any("names" in name for name in attribute.steps)
     log = released(office(300), ("org:resource=ann|bob|eve|zoe",), 20.0)
     assert {"ann", "bob", "eve"} <= set(log.table["org:resource"].drop_nulls().unique())

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 
 from discreet.log.events import EventLog
 from discreet.mechanisms.whole import Whole
-from discreet.mechanisms.whole.event_values import clear_values_alone
-from discreet.mechanisms.whole.fitting import Row
-from discreet.mechanisms.whole.presence import rows_of_frequent, share_given
-from discreet.mechanisms.whole.sampling import choose_by_row
-from discreet.mechanisms.whole.tables import Learnt
+from discreet.mechanisms.whole.attribute_values import (
+    clear_values_alone,
+    rows_of_frequent,
+    share_given,
+)
+from discreet.mechanisms.whole.distributions import NoisyRow, choose_by_row
+from discreet.mechanisms.whole.noisy_tables import LearntTable
 from discreet.privacy.randomness import Randomness
 from discreet.utility.attributes import MEASURES
 from tests.mechanisms.whole.logs import log_of, office
@@ -54,10 +56,10 @@ def test_rare_activities_share_a_row() -> None:
 def test_a_row_of_few_values_has_none_of_the_others() -> None:
     few, many = np.array([900.0, 12, -9, 5]), np.array([300.0, 200, 250, 150])
     first = np.arange(4)
-    rows = [Row(0, 4, float(noisy.sum()), [(first, noisy, 20.0)]) for noisy in (few, many)]
+    rows = [NoisyRow(0, 4, float(noisy.sum()), [(first, noisy, 20.0)]) for noisy in (few, many)]
     fitted = np.maximum([few, many], 1.0)
     shares = fitted / fitted.sum(axis=1, keepdims=True)
-    found = clear_values_alone(Learnt(shares, rows))
+    found = clear_values_alone(LearntTable(shares, rows))
     assert found[0].tolist() == [1, 0, 0, 0]
     assert found[1].tolist() == shares[1].tolist()
 

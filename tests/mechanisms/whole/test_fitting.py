@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.arrays import Integers
-from discreet.mechanisms.whole.courses import Courses
-from discreet.mechanisms.whole.fitting import nearest
-from discreet.mechanisms.whole.sampling import choose_by_row
+from discreet.mechanisms.whole.distributions import choose_by_row, nearest
+from discreet.mechanisms.whole.timelines import Timelines
 from discreet.mechanisms.whole.traits import Trait
 from discreet.privacy.randomness import Randomness
 
@@ -48,9 +47,9 @@ def test_sure_counts_are_kept() -> None:
 
 def test_rare_classes_share_a_row_or_join_the_largest() -> None:
     drawn = np.repeat([0, 1, 2, 3], [100, 80, 30, 25])
-    nobody = cast(Courses, None)
+    nobody = cast(Timelines, None)
 
-    def raw(_: Courses) -> Integers:
+    def raw(_: Timelines) -> Integers:
         return np.arange(5)
 
     together = Trait("activity", raw, drawn, 5).pooled(50)

@@ -25,14 +25,16 @@ from discreet.log.writing import write_log
 from discreet.mechanisms.base import bound_individuals
 from discreet.mechanisms.blocks.contributions import GRID, Contributions
 from discreet.mechanisms.whole import Whole
+from discreet.mechanisms.whole.allocation import COMPLETING, NAMES
 from discreet.mechanisms.whole.amun import Amun
-from discreet.mechanisms.whole.attributes import MOST_VOTES, Observed
-from discreet.mechanisms.whole.clock import Clock
-from discreet.mechanisms.whole.courses import Source
-from discreet.mechanisms.whole.declaring import Attribute
-from discreet.mechanisms.whole.naming import Names
-from discreet.mechanisms.whole.spending import COMPLETING, NAMES
-from discreet.mechanisms.whole.wholelog import WholeLog
+from discreet.mechanisms.whole.declared_attributes import (
+    MOST_VOTES,
+    DeclaredAttribute,
+    ObservedValues,
+)
+from discreet.mechanisms.whole.mechanism import WholeLog
+from discreet.mechanisms.whole.timelines import Clock, TimelineSums
+from discreet.mechanisms.whole.value_cells import Names
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Concentrated, Gaussian
 from tests.mechanisms.whole.logs import Event, log_of, office
@@ -170,9 +172,11 @@ def test_an_individual_of_an_engine_costs_no_more(name: str) -> None:
     check_engine(name, **INDIVIDUALS)
 
 
-def named_from(mechanism: WholeLog, attribute: Attribute, log: EventLog) -> tuple[Draw, int]:
+def named_from(
+    mechanism: WholeLog, attribute: DeclaredAttribute, log: EventLog
+) -> tuple[Draw, int]:
     """What the names of a column are drawn from, and the least noisy count that is named."""
-    source = Source(sums_over(log), log.activities, Clock("UTC"))
+    source = TimelineSums(sums_over(log), log.activities, Clock("UTC"))
     watch = Watch()
 
     def named(answer: int) -> bool:
@@ -231,10 +235,10 @@ def test_a_case_adds_no_more_than_its_bound(many: list[int], bound: int, seed: i
     rng = np.random.default_rng(seed)
     case = np.repeat(np.arange(len(many)), many)
     key = rng.integers(0, 7, len(case))
-    hits = Contributions.of(case, key, 7)
-    added = hits.bounded(bound, "l2", len(many), GRID)
+    contributions = Contributions.of(case, key, 7)
+    added = contributions.bounded(bound, "l2", len(many), GRID)
     squares = np.zeros(len(many), dtype=np.int64)
-    np.add.at(squares, hits.owner, added**2)
+    np.add.at(squares, contributions.owner, added**2)
     assert (squares <= bound * GRID**2).all()
 
 
@@ -245,7 +249,7 @@ def test_votes_are_few_and_distinct(seed: int) -> None:
     lengths = rng.integers(1, 30, 12)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     codes = rng.integers(-1, 15, offsets[-1])
-    observed = Observed(codes, pl.Series(range(15)))
+    observed = ObservedValues(codes, pl.Series(range(15)))
     instants = rng.integers(0, 10**15, offsets[-1])
     owner, value = observed.votes(offsets, instants, seed)
     for case, (begin, end) in enumerate(pairwise(offsets.tolist())):
@@ -253,7 +257,7 @@ def test_votes_are_few_and_distinct(seed: int) -> None:
         voted = value[owner == case].tolist()
         assert len(voted) == len(set(voted)) == min(len(own), MOST_VOTES)
         assert set(voted) <= own
-        alone = Observed(codes[begin:end], observed.values)
+        alone = ObservedValues(codes[begin:end], observed.values)
         same = alone.votes(np.array([0, end - begin]), instants[begin:end], seed)[1]
         assert same.tolist() == voted, "which values a case votes for depends on other cases"
 

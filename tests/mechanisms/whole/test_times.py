@@ -14,7 +14,6 @@ from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
 from discreet.log.instants import DAY, HOUR, MONDAY, microseconds, since_start
 from discreet.mechanisms.whole import Whole
-from discreet.mechanisms.whole.clock import FIRST, LAST, Clock
 from discreet.mechanisms.whole.grids import (
     FIRST_DAY,
     HALF_DAY,
@@ -24,6 +23,7 @@ from discreet.mechanisms.whole.grids import (
     wait_cells,
     wait_grid,
 )  # fmt: skip
+from discreet.mechanisms.whole.timelines import FIRST, LAST, Clock
 from discreet.parameters import ParameterError
 from discreet.utility.calendar import MEASURES, Timed
 from tests.mechanisms.whole.logs import Event, log_of, office
@@ -255,7 +255,7 @@ def test_a_log_that_is_drawn_in_parts_is_like_one_that_is_not(
     log = log_of(office(1500))
     chosen = Whole(epsilon=1e4, variants="travas", attributes=("org:resource",))
     whole = chosen.release(log, insecure_seed=1).log()
-    monkeypatch.setattr("discreet.mechanisms.whole.sampling.AT_ONCE", 500)
+    monkeypatch.setattr("discreet.mechanisms.whole.distributions.AT_ONCE", 500)
     parts = chosen.release(log, insecure_seed=1).log()
     assert parts.variants == whole.variants
     for one in (whole, parts):

@@ -10,17 +10,22 @@ import numpy as np
 from discreet.arrays import Floats, Integers, Ints
 from discreet.log.instants import DAY, HOUR, SECOND
 
-HALF_DAY = 12 * HOUR
-"""From here on a wait counts in calendar days: people work by days, not by hours."""
+# Proof: questions may depend on these because they are public, the same for every log.
 
 WEEKS = 4096
-"""The public stretch: so many weeks from 29 December 1969, to June 2048."""
+"""Number of weeks of the public stretch, from 29 December 1969 to June 2048."""
+
+HALF_DAY = 12 * HOUR
+"""Shortest wait that counts in calendar days: people work by days, not by hours."""
 
 SLOTS = 48
-"""Hours of the day, and for each hour that the time is exactly on it."""
+"""Number of slots of a day: the 24 hours, and after them the 24 times exactly on the hour."""
+
+MILLISECOND = SECOND // 1000
+"""Resolution of drawn times, in microseconds."""
 
 SINGLE_DAYS = 131
-"""Waits of fewer calendar days have a cell for each."""
+"""Number of calendar days below which each number of days that a wait spans has its own cell."""
 
 _SHORT = np.unique(
     np.concatenate(
@@ -32,11 +37,11 @@ _SHORT = np.unique(
         ]
     ).astype(np.int64)
 )
-"""Edges below half a day: no time at all has a cell of its own, then half octaves."""
+"""Edges of waits below half a day, in microseconds: no time at all alone, then half octaves."""
 
 
 def _wide_days() -> list[int]:
-    """Longer waits: cells some 7% wide, to the end of the stretch, with years among the edges."""
+    """Edges of longer waits: cells some 7% wide to the end of the stretch, cut at years."""
     edges = [SINGLE_DAYS]
     for stop in (366, 1096, 3653, 7 * WEEKS):
         many = max(1, round(np.log(stop / edges[-1]) / np.log(1.07)))
@@ -47,22 +52,27 @@ def _wide_days() -> list[int]:
 DAYS: Integers = np.array([*range(SINGLE_DAYS), *_wide_days()], dtype=np.int64)
 """Edges of waits from half a day on, in calendar days."""
 
-SHORT_CELLS = len(_SHORT)
-"""Cells below half a day: none at all, and those between the edges."""
+FIRST_DAY = len(_SHORT)
+"""The cell of waits of half a day or more that end on the same calendar day.
 
-WAIT_CELLS = SHORT_CELLS + len(DAYS) - 1
-FIRST_DAY = SHORT_CELLS
-"""The cell of waits of half a day or more that end on the same calendar day."""
+Before it are the cells below half a day: no time at all, and those between the edges.
+"""
+
+WAIT_CELLS = FIRST_DAY + len(DAYS) - 1
+"""Number of cells of waits."""
 
 _COARSE_DAYS = (0, 2, 5, 9, 21, 46, SINGLE_DAYS, 366, 1096, 3653)
+"""First calendar days of the groups in which the first round counts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cells in order, the groups of the first round (their first cells), and a width for each."""
+    """Cells in order, and the groups of them that the first round counts."""
 
     groups: Integers
+    """The first cell of each group."""
     width: Floats
+    """The width of each cell; all of them together are 1 wide."""
 
     @property
     def cells(self) -> int:
@@ -76,12 +86,12 @@ class Grid:
 
     @classmethod
     def plain(cls, cells: int, group: int = 1) -> Grid:
-        """Cells of equal width, as many to a group."""
+        """Cells of equal width, `group` of them to a group."""
         return cls(np.arange(0, cells, group), np.full(cells, 1 / cells))
 
 
 def _by_group(groups: Integers, width: Floats) -> Floats:
-    """Widths such that every group is as wide as the others."""
+    """The widths scaled so that all groups are equally wide."""
     of_cell = np.searchsorted(groups, np.arange(len(width)), side="right") - 1
     return np.asarray(width / np.bincount(of_cell, width)[of_cell] / len(groups))
 
@@ -105,7 +115,7 @@ def week_grid() -> Grid:
 
 
 def wait_cells(elapsed: Ints, days: Ints) -> Integers:
-    """The cell of a wait, by the time that passed and the calendar days that it led on."""
+    """The cell of each wait, by its microseconds and the number of calendar days it spans."""
     short = np.searchsorted(_SHORT, elapsed, side="right")
     long = FIRST_DAY + np.searchsorted(DAYS, days, side="right") - 1
     cells = np.where(elapsed < HALF_DAY, short, np.clip(long, FIRST_DAY, WAIT_CELLS - 1))
@@ -125,7 +135,7 @@ def day_bounds() -> tuple[Integers, Integers]:
 
 
 def slots(wall: Ints) -> Integers:
-    """The slot of the day of times of the clock on the wall."""
+    """The slot of the day of wall-clock times."""
     of_day = wall % DAY
     hour = of_day // HOUR
     return np.asarray(np.where(of_day % HOUR == 0, hour + 24, hour), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What an attribute of a case may go with: its course, its duration, attributes before it."""
+"""Traits of cases that an attribute may go with: activities, durations, earlier attributes."""
 
 from __future__ import annotations
 
@@ -11,38 +11,45 @@ import polars as pl
 
 from discreet.arrays import Floats, Integers
 from discreet.log.cases import AMOUNT, KEY, amounts
-from discreet.mechanisms.whole.courses import Courses, Source
+from discreet.mechanisms.whole.timelines import Timelines, TimelineSums
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing
 
-CLASSES = 4
-"""Lengths and durations are told apart in so many classes of about equal size."""
-
-PRESENCES = 10
-"""So many activities are candidates by being in a case or not: those that divide cases best."""
+# Proof
 
 GRAIN = 1 << 20
-"""Shares are whole multiples of 1/GRAIN where candidates are scored."""
+"""Shares are whole multiples of 1/GRAIN where candidates are scored, so that scores are exact."""
+
+# Tuned: on the logs of docs/mechanisms/whole.md, see "What was chosen on what" there.
+
+CLASSES = 4
+"""Number of classes of about equal size for lengths and durations."""
+
+PRESENCES = 10
+"""Number of activities whose presence is a candidate: those that divide cases most evenly."""
 
 NOISE_COST = 0.8
-"""Of a cell that is counted with Gaussian noise: its mean absolute deviation, √(2/π)."""
+"""Mean absolute deviation of Gaussian noise, in standard deviations: √(2/π)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trait:
-    """A class of every case of the log and of every case that is released.
+    """A class for every case of the log and for every released case.
 
     The class of a case of the log follows from that case alone, from what is public and from what
     is released already.
     """
 
     name: str
-    raw: Callable[[Courses], Integers]
+    raw: Callable[[Timelines], Integers]
+    """Returns the class of some cases of the log."""
     drawn: Integers
+    """The class of each released case."""
     classes: int
+    """Number of classes."""
 
     def pooled(self, least: float) -> Trait:
-        """Classes of fewer released cases than `least` become one, or part of the largest."""
+        """The trait with classes below `least` released cases joined, or part of the largest."""
         counts = np.bincount(self.drawn, minlength=self.classes)
         frequent = counts >= least
         rest = int(frequent.sum())
@@ -52,19 +59,19 @@ class Trait:
         raw = self.raw
         return Trait(
             self.name,
-            lambda courses: row[raw(courses)],
+            lambda timelines: row[raw(timelines)],
             row[self.drawn],
             int(row.max(initial=0)) + 1,
         )
 
     @property
     def expected(self) -> Floats:
-        """How many cases each class has in the release."""
+        """The number of released cases in each class."""
         return np.bincount(self.drawn, minlength=self.classes).astype(np.float64)
 
 
 def traits(codes: Integers, offsets: Integers, times: Integers) -> list[Trait]:
-    """All candidates that follow from activities and times; the first says nothing."""
+    """All traits that follow from activities and times; the first is the same for all cases."""
     size = int(codes.max(initial=-1)) + 1
     found = [Trait("nothing", _nothing, np.zeros_like(offsets[1:]), 1)]
     if not size:
@@ -85,60 +92,60 @@ def traits(codes: Integers, offsets: Integers, times: Integers) -> list[Trait]:
     return found
 
 
-def _nothing(courses: Courses) -> Integers:
-    return np.zeros(courses.cases, dtype=np.int64)
+def _nothing(timelines: Timelines) -> Integers:
+    return np.zeros(timelines.cases, dtype=np.int64)
 
 
-def _last(size: int, courses: Courses) -> Integers:
-    return _known(courses.codes[courses.offsets[1:] - 1], size)
+def _last(size: int, timelines: Timelines) -> Integers:
+    return _known(timelines.codes[timelines.offsets[1:] - 1], size)
 
 
-def _first(size: int, courses: Courses) -> Integers:
-    return _known(courses.codes[courses.offsets[:-1]], size)
+def _first(size: int, timelines: Timelines) -> Integers:
+    return _known(timelines.codes[timelines.offsets[:-1]], size)
 
 
 def _known(codes: Integers, size: int) -> Integers:
-    """The activities that the release has, and one class for all others."""
+    """The released activities as classes, and one more class for all others."""
     return np.where((codes >= 0) & (codes < size), codes, size)
 
 
-def _length(courses: Courses) -> Integers:
-    return courses.lengths
+def _length(timelines: Timelines) -> Integers:
+    return timelines.lengths
 
 
-def _duration(courses: Courses) -> Integers:
-    begin, end = courses.offsets[:-1], courses.offsets[1:] - 1
-    return courses.instants[end] - courses.instants[begin]
+def _duration(timelines: Timelines) -> Integers:
+    begin, end = timelines.offsets[:-1], timelines.offsets[1:] - 1
+    return timelines.instants[end] - timelines.instants[begin]
 
 
-def _has(activity: int, courses: Courses) -> Integers:
-    return _present(courses.codes, courses.offsets, activity)
+def _has(activity: int, timelines: Timelines) -> Integers:
+    return _present(timelines.codes, timelines.offsets, activity)
 
 
 def _present(codes: Integers, offsets: Integers, activity: int) -> Integers:
-    """Which cases have an activity, as 0 and 1."""
+    """1 for each case with the activity, else 0."""
     if len(offsets) == 1:
         return np.zeros(0, dtype=np.int64)
     return np.logical_or.reduceat(codes == activity, offsets[:-1]).astype(np.int64)
 
 
-def _by_quantile(name: str, raw: Callable[[Courses], Integers], drawn: Integers) -> Trait:
-    """Classes of about equal size in the release."""
+def _by_quantile(name: str, raw: Callable[[Timelines], Integers], drawn: Integers) -> Trait:
+    """A trait whose classes have about equal sizes in the release."""
     inner = np.arange(1, CLASSES) / CLASSES
     cuts = np.unique(np.quantile(drawn, inner, method="lower")) if len(drawn) else drawn[:0]
     cuts = cuts[cuts < drawn.max(initial=0)]
 
-    def placed(courses: Courses) -> Integers:
-        return np.searchsorted(cuts, raw(courses)).astype(np.int64)
+    def placed(timelines: Timelines) -> Integers:
+        return np.searchsorted(cuts, raw(timelines)).astype(np.int64)
 
     return Trait(name, placed, np.searchsorted(cuts, drawn).astype(np.int64), len(cuts) + 1)
 
 
 def choose_trait(
-    source: Source, candidates: list[Trait], cell: Callable[[Courses], Integers], shares: Floats,
-    deviation: float, step: Choosing, rng: Randomness,
+    source: TimelineSums, candidates: list[Trait], cell: Callable[[Timelines], Integers],
+    shares: Floats, deviation: float, step: Choosing, rng: Randomness,
 ) -> Trait:  # fmt: skip
-    """The trait with which the values of cases vary most, beyond what its table would cost.
+    """Spends a step: the trait with which values vary most, beyond what its table would cost.
 
     With M(x, v) the cases of class x that have the value v, and released shares p whose sum is
     one, a candidate's score is Σ |M(x, v) − M(x, ·)·p(v)| over all x and v, less what the noise of
@@ -152,8 +159,8 @@ def choose_trait(
     many = len(share)
     begin = np.cumsum([0, *(trait.classes * many for trait in candidates)])
 
-    def tables(courses: Courses) -> pl.DataFrame:
-        own, raw = cell(courses), [trait.raw(courses) for trait in candidates]
+    def tables(timelines: Timelines) -> pl.DataFrame:
+        own, raw = cell(timelines), [trait.raw(timelines) for trait in candidates]
         keys = [start + x * many + own for start, x in zip(begin, raw, strict=False)]
         key, counts = np.unique(np.concatenate(keys), return_counts=True)
         return amounts(key, counts)

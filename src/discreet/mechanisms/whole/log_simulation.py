@@ -1,17 +1,25 @@
-"""New cases in time, drawn from what was learnt. Nothing here reads a log."""
+"""A whole log from released variants: the tables are asked, and new cases are drawn from them.
+
+`complete` asks for noisy sums over the cases of the raw log; no other function here reads a log.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import Floats, Integers
-from discreet.log.instants import DAY, HOUR, MONDAY, SECOND, WEEK
-from discreet.log.variants import spans
-from discreet.mechanisms.whole.choosing import Course, Plan, Weights
-from discreet.mechanisms.whole.clock import LAST, Clock, within
+from discreet.log.assemble import assemble
+from discreet.log.cases import Sums
+from discreet.log.events import EventLog
+from discreet.log.instants import DAY, HOUR, MONDAY, WEEK
+from discreet.log.variants import Variants, spans
+from discreet.mechanisms.whole.attribute_values import draw_attribute
+from discreet.mechanisms.whole.declared_attributes import DeclaredAttribute
+from discreet.mechanisms.whole.distributions import fractions, in_parts
+from discreet.mechanisms.whole.durations import LearntTimes, short_durations
 from discreet.mechanisms.whole.grids import (
     FIRST_DAY,
     SINGLE_DAYS,
@@ -20,32 +28,74 @@ from discreet.mechanisms.whole.grids import (
     day_bounds,
     short_bounds,
 )
-from discreet.mechanisms.whole.learning import Times
-from discreet.mechanisms.whole.profiles import MOMENTS, Profile
-from discreet.mechanisms.whole.released import Released
-from discreet.mechanisms.whole.sampling import fractions, in_parts
+from discreet.mechanisms.whole.released_variants import ReleasedVariants, later_events
+from discreet.mechanisms.whole.reweighting import SimulatedTimes, SimulationPlan, Weights
+from discreet.mechanisms.whole.timelines import LAST, Clock, TimelineSums, within
+from discreet.mechanisms.whole.traits import traits
+from discreet.mechanisms.whole.work_calendar import MOMENTS, Slots, times_within_hour
+from discreet.mechanisms.whole.working_times import WorkingTimes
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Step
+from discreet.releases import fresh_names
+
+# Tuned: effort against processor time; no measurement is noted.
 
 ALTERNATIVES = 8
-"""So many courses in time are drawn for each case; one is taken so that durations fit."""
+"""Number of timelines drawn for each case; the one that is kept makes durations fit."""
 
 TILTED = 200
-"""Rows of waits that depend on weekday and hour; rarer ones do not."""
+"""Number of rows of waits, the most frequent, that depend on weekday and hour."""
 
 PILOT = 20_000
-"""Cases drawn beforehand, to see when the events before a wait happen."""
+"""Number of cases drawn beforehand, to see when the events before a wait happen."""
 
-MILLISECOND = SECOND // 1000
+
+def complete(
+    sums: Sums,
+    variants: Variants,
+    attributes: tuple[DeclaredAttribute, ...],
+    begun: str | None,
+    zone: str,
+    spending: Step,
+    rng: Randomness,
+) -> EventLog:
+    """Spends: a new log. Of the old one only sums over its cases are asked, each with noise."""
+    variants = variants.take(np.flatnonzero(variants.counts > 0)).trimmed()
+    order = rng.permutation(variants.cases)
+    chosen = np.repeat(np.arange(len(variants)), variants.counts)[order]
+    positions, offsets = spans(variants.offsets, chosen)
+    codes = variants.codes[positions].astype(np.int64)
+    del positions
+    times = np.zeros(0, dtype=np.int64)
+    columns: dict[str, pl.Series] = {}
+    clock = Clock(zone)
+    released = ReleasedVariants.of(variants)
+    source = TimelineSums(sums, variants.activities, clock)
+    if len(codes):
+        learnt = LearntTimes.learn(source, released, spending, rng)
+        times = draw_times(learnt, released, codes, offsets, clock, rng)
+        if begun:
+            work = WorkingTimes.learn(source, begun, released, spending, rng)
+            began = work.draw(codes, offsets, times, learnt, clock, rng)
+            columns[begun] = pl.Series(began).cast(pl.Datetime("us", "UTC"))
+    candidates = traits(codes, offsets, times) if any(a.of_case for a in attributes) else []
+    for attribute in attributes:
+        columns[attribute.column] = draw_attribute(
+            source, released, attribute, codes, offsets, candidates, spending, rng
+        )
+    return assemble(
+        fresh_names(len(chosen), rng), variants.activities, codes, offsets, times, columns
+    )
 
 
 def draw_times(
-    times: Times, released: Released, codes: Integers, offsets: Integers, clock: Clock,
-    rng: Randomness,
+    times: LearntTimes, released: ReleasedVariants, codes: Integers, offsets: Integers,
+    clock: Clock, rng: Randomness,
 ) -> Integers:  # fmt: skip
     """An instant for each event of the cases, in order within each case.
 
     Cases are in random order, so the parts of a large log are alike: how waits depend on the
-    moment before them, and how alternatives are weighed, is found on the first of them.
+    moment before them, and the weights of alternatives, are found on the first part.
     """
     found = np.empty(len(codes), dtype=np.int64)
     waits: Waits | None = None
@@ -56,7 +106,7 @@ def draw_times(
         plan = _plan(times, released, codes[start:end][positions], fresh)
         waits = waits or _learn_waits(plan, times, clock, rng)
         starts = _starts(len(order), times, clock, rng)
-        drawn = [_course(plan, starts, times, waits, clock, rng) for _ in range(ALTERNATIVES)]
+        drawn = [_timelines(plan, starts, times, waits, clock, rng) for _ in range(ALTERNATIVES)]
         taken = drawn[0].instants
         if times.durations is not None:
             weights = weights or Weights.learn(plan, drawn, times, clock)
@@ -65,25 +115,26 @@ def draw_times(
     return found
 
 
-def _learn_waits(plan: Plan, times: Times, clock: Clock, rng: Randomness) -> Waits:
-    """How waits depend on the moment before them, by cases that are drawn beforehand."""
+def _learn_waits(plan: SimulationPlan, times: LearntTimes, clock: Clock, rng: Randomness) -> Waits:
+    """How waits depend on the moment before them, found on cases drawn beforehand."""
     few = np.unique(np.linspace(0, len(plan.lengths) - 1, PILOT).astype(np.int64))
     pilot, _ = plan.take(few)
     waits = Waits.of(times, None)
     for _ in range(2):
         starts = _starts(len(few), times, clock, rng)
-        course = _course(pilot, starts, times, waits, clock, rng)
-        waits = Waits.of(times, _moments(pilot, course.instants, clock, len(times.waits)))
+        pilots = _timelines(pilot, starts, times, waits, clock, rng)
+        waits = Waits.of(times, _moments(pilot, pilots.instants, clock, len(times.waits)))
     return waits
 
 
-def _plan(times: Times, released: Released, codes: Integers, offsets: Integers) -> Plan:
+def _plan(
+    times: LearntTimes, released: ReleasedVariants, codes: Integers, offsets: Integers
+) -> SimulationPlan:
+    """The row of waits and the profile of each event."""
     rows = np.full(len(codes), -1)
-    second = np.ones(len(codes), dtype=np.bool_)
-    second[offsets[:-1]] = False
-    later = np.flatnonzero(second)
+    later = later_events(offsets, len(codes))
     rows[later] = times.row_of_relation[released.relations.number(codes[later - 1], codes[later])]
-    return Plan(offsets, rows, times.profile_of_activity[codes])
+    return SimulationPlan(offsets, rows, times.profile_of_activity[codes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +144,18 @@ class Waits:
     steps: Floats
     """Cumulative shares, row after row, each row plus its number."""
     first: Integers
-    """Of each row of waits the first row here, and whether it depends on the moment."""
+    """The first row here of each row of waits."""
     tilted: Integers
-    profile_of_row: Integers
+    """1 for each row of waits that depends on the moment, else 0."""
 
     @classmethod
-    def of(cls, times: Times, moments: Floats | None) -> Waits:
+    def of(cls, times: LearntTimes, moments: Floats | None) -> Waits:
         """Tilt each row towards the days and hours at which people work, keeping it on average.
 
-        `moments[row]` says how often the event before a wait of the row falls on each weekday
-        and hour. p(cell | moment) ∝ θ(cell)·A(cell, moment), A the share of the weekday or hour
-        that the wait leads to, over an even one; θ by iterative proportional fitting.
+        `moments[row]` counts how often the event before a wait of the row falls on each weekday
+        and hour. p(cell | moment) ∝ θ(cell)·A(cell, moment), where A is the share of the weekday
+        or hour that the wait leads to, over an even one, and θ is found by iterative proportional
+        fitting.
         """
         many = len(times.waits)
         frequent = np.zeros(many, dtype=np.int64)
@@ -128,7 +180,7 @@ class Waits:
         steps = np.cumsum(table, axis=1)
         steps /= steps[:, -1:]
         steps += np.arange(len(steps))[:, None]
-        return cls(steps.ravel(), first, frequent, profile)
+        return cls(steps.ravel(), first, frequent)
 
     def draw(self, row: Integers, moment: Integers, rng: Randomness) -> Integers:
         """A cell for each wait."""
@@ -137,14 +189,14 @@ class Waits:
         return np.asarray(np.clip(found - place * WAIT_CELLS, 0, WAIT_CELLS - 1), dtype=np.int64)
 
 
-def _profile_of_row(times: Times) -> Integers:
-    """The profile of the activities that the waits of a row lead to, or else the first."""
+def _profile_of_row(times: LearntTimes) -> Integers:
+    """The profile of the activities that the waits of each row lead to."""
     found = np.zeros(len(times.waits), dtype=np.int64)
     found[times.row_of_relation] = times.profile_of_activity[times.target_of_relation]
     return found
 
 
-def _leads(times: Times, profile: int) -> Floats:
+def _leads(times: LearntTimes, profile: int) -> Floats:
     """A(moment, cell): how likely people work when a wait from that moment ends."""
     weekday, hour = np.divmod(np.arange(MOMENTS), 24)
     later = times.later.hours[profile]
@@ -178,52 +230,22 @@ def _tilted(shares: Floats, leads: Floats, seen: Floats) -> Floats:
     return table
 
 
-@dataclass(frozen=True, eq=False)
-class Slots:
-    """Draws slots of the day, of each profile and weekday, from a given hour on."""
-
-    profile: Profile
-
-    @cached_property
-    def _steps(self) -> Floats:
-        slots = self.profile.shares.reshape(-1, 2, 24).transpose(0, 2, 1).reshape(-1, SLOTS)
-        steps = np.cumsum(slots, axis=1)
-        return np.asarray(steps / np.maximum(steps[:, -1:], 1e-300))
-
-    def draw(self, row: Integers, least: Integers, rng: Randomness) -> Integers:
-        """Microseconds of the day, in the given hour or later; any hour where none is likely."""
-        before = np.concatenate([np.zeros((len(self._steps), 1)), self._steps[:, 1::2]], axis=1)
-        skipped = before[row, least]
-        skipped = np.where(skipped > 1 - 1e-6, 0.0, skipped)
-        wanted = skipped + fractions(len(row), rng) * (1 - skipped)
-        flat = (self._steps + np.arange(len(self._steps))[:, None]).ravel()
-        slot = np.clip(
-            np.searchsorted(flat, row + wanted, side="right") - row * SLOTS, 0, SLOTS - 1
-        )
-        in_hour = np.where(slot % 2 == 1, 0, _moments_of_hour(len(row), rng))
-        return np.asarray(slot // 2 * HOUR + in_hour, dtype=np.int64)
-
-
 def _in_shares(shares: Floats, size: int, rng: Randomness) -> Integers:
-    """So many cells in random order, each as often as its share says, but for rounding."""
+    """`size` cells in random order, each as often as its share says, but for rounding."""
     steps = np.cumsum(shares) / shares.sum()
     even = (np.arange(size) + fractions(size, rng)) / max(1, size)
     cells = np.minimum(np.searchsorted(steps, even, side="right"), len(shares) - 1)
     return cells[rng.permutation(size)].astype(np.int64)
 
 
-def _moments_of_hour(size: int, rng: Randomness) -> Integers:
-    return np.floor(fractions(size, rng) * HOUR / MILLISECOND).astype(np.int64) * MILLISECOND
-
-
-def _course(
-    plan: Plan,
+def _timelines(
+    plan: SimulationPlan,
     starts: Integers,
-    times: Times,
+    times: LearntTimes,
     waits: Waits,
     clock: Clock,
     rng: Randomness,
-) -> Course:
+) -> SimulatedTimes:
     """An instant for each event: the start, then wait after wait, all cases side by side."""
     found = np.empty(int(plan.offsets[-1]), dtype=np.int64)
     cells = np.zeros(len(found), dtype=np.int64)
@@ -238,20 +260,20 @@ def _course(
             now[:many], plan.rows[here], plan.profiles[here], times, waits, slots, clock, rng
         )
         found[here] = now
-    return Course(found, cells)
+    return SimulatedTimes(found, cells)
 
 
-def _starts(size: int, times: Times, clock: Clock, rng: Randomness) -> Integers:
-    """When cases start: weeks, weekdays and slots in the very shares that were learnt."""
+def _starts(size: int, times: LearntTimes, clock: Clock, rng: Randomness) -> Integers:
+    """Instants at which cases start: weeks, weekdays and slots in exactly the learnt shares."""
     week = _in_shares(times.weeks, size, rng)
     day, slot = np.divmod(_in_shares(times.starts.shares[0].ravel(), size, rng), SLOTS)
-    of_day = slot % 24 * HOUR + np.where(slot < 24, _moments_of_hour(size, rng), 0)
+    of_day = slot % 24 * HOUR + np.where(slot < 24, times_within_hour(size, rng), 0)
     return within(clock.instants(MONDAY + week * WEEK + day * DAY + of_day))
 
 
 def _next(
-    now: Integers, row: Integers, profile: Integers, times: Times, waits: Waits, slots: Slots,
-    clock: Clock, rng: Randomness,
+    now: Integers, row: Integers, profile: Integers, times: LearntTimes, waits: Waits,
+    slots: Slots, clock: Clock, rng: Randomness,
 ) -> tuple[Integers, Integers]:  # fmt: skip
     """The instants of the next events, and the cells of the waits before them."""
     wall = clock.wall(now)
@@ -260,11 +282,7 @@ def _next(
     cell = waits.draw(row, weekday * 24 + hour, rng)
     later = now.copy()
     short = np.flatnonzero((cell < FIRST_DAY) & (cell > 0))
-    low, high = short_bounds()
-    low = np.maximum(low, MILLISECOND)
-    lower, upper = low[cell[short]], high[cell[short]]
-    waited = lower * (upper / lower) ** fractions(len(short), rng)
-    later[short] += (np.floor(waited / MILLISECOND) * MILLISECOND).astype(np.int64)
+    later[short] += short_durations(cell[short], rng)
     long = np.flatnonzero(cell >= FIRST_DAY)
     if len(long):
         on = _days(cell[long], weekday[long], profile[long], times, rng)
@@ -277,9 +295,9 @@ def _next(
 
 
 def _days(
-    cell: Integers, weekday: Integers, profile: Integers, times: Times, rng: Randomness
+    cell: Integers, weekday: Integers, profile: Integers, times: LearntTimes, rng: Randomness
 ) -> Integers:
-    """How many calendar days later, in wide cells by weekday (rejection, a few times)."""
+    """Calendar days to the next event, in wide cells by weekday (rejection, a few times)."""
     first, last = day_bounds()
     at = cell - FIRST_DAY
     on = first[at].copy()
@@ -296,8 +314,8 @@ def _days(
     return on
 
 
-def _moments(plan: Plan, instants: Integers, clock: Clock, rows: int) -> Floats:
-    """For each row of waits how often the event before falls on each weekday and hour."""
+def _moments(plan: SimulationPlan, instants: Integers, clock: Clock, rows: int) -> Floats:
+    """How often the event before a wait falls on each weekday and hour, by row of waits."""
     second = np.flatnonzero(plan.rows >= 0)
     wall = clock.wall(instants[second - 1])
     moment = (wall - MONDAY) // DAY % 7 * 24 + wall % DAY // HOUR

@@ -1,34 +1,45 @@
-"""From noisy counts to distributions. Nothing here reads a log: it is all post-processing."""
+"""Distributions fitted to noisy counts, and drawing from them.
+
+Nothing here reads a log: it is all post-processing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from discreet.arrays import Floats, Integers
+from discreet.privacy.randomness import Randomness
+
+# Tuned: effort and precision of the fit; no measurement is noted.
 
 ITERATIONS = 60
-"""Of the fit at most; a dozen are usual."""
+"""Iterations of the fit at most; a dozen are usual."""
 
 TOLERANCE = 1e-4
 """The fit ends where another iteration would lower the loss, half a χ², by less than this."""
 
+AT_ONCE = 1 << 20
+"""Number of events drawn at once; a larger log is drawn in several parts."""
+
 
 @dataclass(eq=False)
-class Row:
-    """What is known of one distribution over the cells `low` to `high` of a grid.
-
-    Each round has the first cells of its parts, their noisy counts and the noise's deviation.
-    """
+class NoisyRow:
+    """What noisy counts say of one distribution over the cells of a grid."""
 
     low: int
+    """The first cell that the distribution reaches."""
     high: int
+    """The cell after the last one that it reaches."""
     total: float
+    """The estimated sum of its counts."""
     rounds: list[tuple[Integers, Floats, float]] = field(default_factory=list)
+    """In each round: first cells of the parts, their noisy counts, deviation of the noise."""
 
 
-def fit_rows(rows: list[Row], priors: Floats, weight: float) -> Floats:
+def fit_rows(rows: list[NoisyRow], priors: Floats, weight: float) -> Floats:
     """Each row's distribution over the cells, all rounds of it together, drawn to its prior.
 
     For a row with total N and prior q it is the p that minimises
@@ -49,7 +60,7 @@ def fit_rows(rows: list[Row], priors: Floats, weight: float) -> Floats:
     return whole
 
 
-def _fit(prior: Floats, starts: Integers, row: Row, weight: float) -> Floats:
+def _fit(prior: Floats, starts: Integers, row: NoisyRow, weight: float) -> Floats:
     """Newton's method on the simplex. Parts are runs of cells, so the Hessian is a band."""
     from scipy.linalg.lapack import dpbsv
 
@@ -107,7 +118,8 @@ def _fit(prior: Floats, starts: Integers, row: Row, weight: float) -> Floats:
 def nearest(counts: Floats, precision: Floats, total: float, trust: float) -> Floats:
     """The shares nearest to noisy counts, none negative.
 
-    The counts' sum is first joined with a total that is known to a relative deviation of `trust`.
+    The counts' sum is first averaged with a total that is known to a relative deviation of
+    `trust`, each by its precision.
     """
     variance = 1 / precision
     spread, known = float(variance.sum()), (trust * total) ** 2 + 1e-9
@@ -122,7 +134,7 @@ def nearest(counts: Floats, precision: Floats, total: float, trust: float) -> Fl
 
 
 def equal_mass(weights: Floats, parts: int, alone: bool) -> Integers:
-    """First cells of up to so many parts of about equal weight; the first cell perhaps alone."""
+    """First cells of up to `parts` parts of about equal weight, cell 0 on its own if `alone`."""
     if parts >= len(weights):
         return np.arange(len(weights))
     rest = weights[1:] if alone else weights
@@ -135,11 +147,11 @@ def equal_mass(weights: Floats, parts: int, alone: bool) -> Integers:
 def reach(
     counts: Floats, deviation: float, steps: tuple[float, ...], certain: float, downwards: bool
 ) -> tuple[int, int]:
-    """From which to before which group a row reaches, by what the noise cannot explain.
+    """The first group that a row reaches and the one after its last, by what is more than noise.
 
-    From the fullest group and those that are certain it goes on while the next w groups together
-    exceed steps[w − 1] deviations of their noise, for some w. Without this a little noise in
-    cells of years would ruin every mean.
+    The reach extends from the fullest group and those above `certain` deviations while the next w
+    groups together exceed steps[w − 1] deviations of their noise, for some w. Without this a
+    little noise in cells of years would ruin every mean.
     """
     sure = np.append(np.flatnonzero(counts > certain * deviation), np.argmax(counts))
 
@@ -155,3 +167,49 @@ def reach(
     high = extended(int(sure.max()) + 1, counts)
     low = len(counts) - extended(len(counts) - int(sure.min()), counts[::-1]) if downwards else 0
     return low, high
+
+
+def in_parts(offsets: Integers) -> Iterator[tuple[int, int, Integers]]:
+    """First event, end, and offsets of the cases within it, for each part of a log."""
+    parts = offsets[:-1] // AT_ONCE
+    for part in np.unique(parts):
+        first, last = np.searchsorted(parts, [part, part + 1])
+        start, end = int(offsets[first]), int(offsets[last])
+        yield start, end, offsets[first : last + 1] - start
+
+
+def fractions(size: int, rng: Randomness) -> Floats:
+    """Uniform numbers in [0, 1)."""
+    return (rng.words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def choose(weights: Floats, size: int, rng: Randomness) -> Integers:
+    """Indices drawn by weight; uniformly if no weight is positive."""
+    return choose_by_row(weights[None, :], np.zeros(size, dtype=np.int64), rng)
+
+
+def choose_by_row(weights: Floats, rows: Integers, rng: Randomness) -> Integers:
+    """A column for each entry of `rows`, drawn by the weights in that row.
+
+    Each entry alone follows the weights of its row. Together the entries of a row have its shares
+    as nearly as whole numbers allow, so that drawing adds no scatter of its own.
+    """
+    columns = weights.shape[1]
+    empty = weights.sum(axis=1, keepdims=True) <= 0
+    share = np.where(empty, 1.0, weights)
+    share = np.cumsum(share / share.sum(axis=1, keepdims=True), axis=1)
+    share[:, -1] = 1.0
+    steps = (np.arange(len(weights))[:, None] + share).ravel()
+    place = np.searchsorted(steps, rows + even_fractions(rows, rng), side="right")
+    chosen: Integers = np.clip(place - rows * columns, 0, columns - 1)
+    return chosen
+
+
+def even_fractions(rows: Integers, rng: Randomness) -> Floats:
+    """Uniform numbers in [0, 1), one in each n-th for the n entries of a row, in random order."""
+    order = rng.permutation(len(rows))
+    order = order[np.argsort(rows[order], kind="stable")]
+    many = np.bincount(rows, minlength=1)
+    rank = np.empty(len(rows), dtype=np.int64)
+    rank[order] = np.arange(len(rows)) - (np.cumsum(many) - many)[rows[order]]
+    return (rank + fractions(len(rows), rng)) / many[rows]

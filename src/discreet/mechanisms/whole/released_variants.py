@@ -1,4 +1,4 @@
-"""The released variants that shall get times and attributes, and their relations."""
+"""The released variants that get times and attributes, and their directly-follows relations."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def later_events(offsets: Ints, events: int) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Relations:
-    """Which activities directly follow which: sorted keys, source · activities + target."""
+    """Which activities directly follow which."""
 
     keys: Integers
+    """Sorted numbers of the relations: source · activities + target."""
     activities: int
 
     def __len__(self) -> int:
@@ -39,17 +40,20 @@ class Relations:
 
 
 @dataclass(frozen=True, eq=False)
-class Released:
-    """Released variants: their relations, with how often each occurs."""
+class ReleasedVariants:
+    """Released variants, with their relations and how often each occurs."""
 
     variants: Variants
     relations: Relations
     counts: Floats
+    """How often each relation occurs in the released cases."""
     variant_of_step: Integers
+    """The variant of each event that has one before it."""
     relation_of_step: Integers
+    """The relation that leads to each of these events."""
 
     @classmethod
-    def of(cls, variants: Variants) -> Released:
+    def of(cls, variants: Variants) -> ReleasedVariants:
         """The relations of released variants."""
         codes = variants.codes.astype(np.int64)
         second = later_events(variants.offsets, len(codes))
@@ -77,11 +81,11 @@ class Released:
         return float(values[order[np.searchsorted(below, share * below[-1])]])
 
     def bound(self, values: Floats, share: float) -> int:
-        """A bound for all cases from such a quantile; there is noise for every one of them."""
+        """A bound on all cases: the quantile, rounded; the noise grows with it."""
         return max(1, min(LARGEST_BOUND, round(self.weighted_quantile(values, share))))
 
     def per_variant(self, group_of_relation: Integers, power: float) -> Floats:
-        """For each variant the sum over groups of (its steps in the group)^power."""
+        """For each variant, the sum over groups of (its steps in the group)^power."""
         group = group_of_relation[self.relation_of_step]
         wide = int(group_of_relation.max(initial=0)) + 1
         keys, many = np.unique(self.variant_of_step * wide + group, return_counts=True)
@@ -89,17 +93,17 @@ class Released:
         return np.bincount(keys // wide, powers, len(self.variants)).astype(np.float64)
 
     def events_by_activity(self) -> Floats:
-        """How many events each activity has."""
+        """The number of released events of each activity."""
         variants = self.variants
         each = np.repeat(variants.counts, variants.lengths)
         found = np.bincount(variants.codes, each, minlength=len(variants.activities))
         return found.astype(np.float64)
 
     def typical_events(self, given: Floats | None = None) -> int:
-        """A bound of a case's squared norm in a table of events by activity: a typical one's.
+        """The squared norm of a typical case in a table of events by activity, as a bound for all.
 
-        `given` are the shares of each activity's events that count, all if it is left out; cases
-        that have none of these say nothing.
+        `given` are the shares of each activity's events that count, by default all. The typical
+        case is the median of those with any of them.
         """
         variants = self.variants
         if not len(variants):

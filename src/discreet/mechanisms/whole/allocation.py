@@ -1,4 +1,4 @@
-"""Who gets what of the budget: the steps of a release and their names."""
+"""How the budget of a whole log is allocated: the names of its steps, and their shares."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from discreet.privacy.steps import Choosing, Concentrated, Delegated, Gaussian, 
 VARIANTS = "variants"
 COMPLETING = "times and attributes"
 
+NAMES = "names of "
+TRAIT = "trait that goes with "
+"""Beginnings of the names of steps, before that of a column."""
+
 TREND = ("start weeks, coarse", "start weeks, finer", "start weeks, finest")
 STARTS = ("weekdays of starts", "hours of starts", "weekdays and hours of starts")
 DURATIONS = ("durations of cases, coarse", "durations of cases, fine")
@@ -20,6 +24,17 @@ LATER = (
     "hours of later events",
     "weekdays and hours of later events",
 )
+
+WORK = ("working times by activity, coarse", "working times by activity, fine")
+OVERLAPS = "events that begin before the one before them has ended"
+
+# Proof
+
+ROOM = 1 - 1e-9
+"""Factor on shares: their sums are rounded up, and this keeps them within the whole."""
+
+# Tuned: on the logs of docs/mechanisms/whole.md, see "What was chosen on what" there. Of
+# NAMES_DELTA no measurement is noted.
 
 TIMES = {
     TREND[0]: 0.03,
@@ -36,21 +51,13 @@ TIMES = {
     LATER[1]: 0.117,
     LATER[2]: 0.026,
 }
-"""Shares of what times get, in zCDP."""
+"""Shares of the ρ for times."""
 
-WORK = ("working times by activity, coarse", "working times by activity, fine")
-OVERLAPS = "events that begin before the one before them has ended"
 WORKING = {WORK[0]: 0.085, WORK[1]: 0.14, OVERLAPS: 0.025}
-"""Shares of what times get that are for working times, where these are asked for."""
-
-NAMES = "names of "
-TRAIT = "trait that goes with "
+"""Shares of the ρ for times that working times take, where these are asked for."""
 
 NAMES_DELTA = 0.2
-"""Of the delta for attributes: that names of values of one case alone are shown."""
-
-ROOM = 1 - 1e-9
-"""Sums of shares are rounded up; this keeps them within the whole."""
+"""Share of the δ for times and attributes for naming a value that only one case has."""
 
 
 def spending(
@@ -62,8 +69,8 @@ def spending(
 ) -> Sequential:
     """The variants as another mechanism promises them, and one account in zCDP for the rest.
 
-    `times` is the part of it for times, `working` times among them or not; `attributes` has for
-    each attribute its steps with their shares, which add up to one.
+    `times` is the share of the account for times, with working times among them if `working`.
+    `attributes` maps each attribute to its steps and their shares, which add up to one.
     """
     named = sum(name.startswith(NAMES) for steps in attributes.values() for name in steps)
     of_names = NAMES_DELTA if named else 0.0

@@ -1,6 +1,7 @@
-"""The paper's algorithm: oversample cases, then add noise to the times of their events.
+"""Amun as published: oversample cases, then add noise to the times of their events.
 
-None of this is differentially private; `Amun` says why.
+None of this is differentially private; `Amun` says why. The noise follows from a guessing
+advantage: how much more probable a right guess of a fact is after a release than before it.
 """
 
 from __future__ import annotations
@@ -15,21 +16,22 @@ from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog
 from discreet.log.instants import HOUR, LATEST, microseconds, since_start
 from discreet.log.variants import spans
-from discreet.mechanisms.whole.amun.risk import published_epsilon, worst_prior
 from discreet.privacy.noise import discrete_laplace, geometric
 from discreet.privacy.randomness import Randomness
 from discreet.releases import fresh_names
+
+# Tuned: resolutions; no measurement is noted.
 
 GRID = 1 << 30
 """Times are normalised to integers from 0 to GRID within their transition."""
 
 STEPS = 1 << 32
-"""Unit Laplace noise is drawn on a grid of 1/STEPS."""
+"""Steps to a unit of the grid on which unit Laplace noise is drawn."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """Cases of the new log: which case of the old one each comes from, and its events' times.
+    """The cases of the new log, with the times of their events and the old case of each.
 
     The origin is for measuring only and never leaves with a release.
     """
@@ -37,7 +39,7 @@ class Published:
     origin: Integers
     offsets: Integers
     positions: Integers
-    """For each new event the old one, in the old log's order."""
+    """The old event of each new one, in the old log's order."""
     times: Integers
 
     def assemble(self, log: EventLog, rng: Randomness) -> EventLog:
@@ -74,7 +76,7 @@ def publish(
 
 
 def oversample(transition: Integers, offsets: Ints, needed: Integers, rng: Randomness) -> Integers:
-    """How many copies of each case are added until every transition has got the cases it needs.
+    """The number of copies of each case to add until every transition has the cases it needs.
 
     The paper's Algorithm 1. A transition that still needs cases is picked with its occurrence
     frequency as weight: those are the transitions in the order in which a random order of all
@@ -150,7 +152,7 @@ def noisy_times(
 
 
 def without_rare(log: EventLog, min_count: int) -> EventLog:
-    """Only cases all of whose transitions are taken by at least `min_count` cases.
+    """The cases all of whose transitions are taken by at least `min_count` cases.
 
     Dropping a variant changes the automaton, so this is repeated until nothing more is dropped.
     """
@@ -164,3 +166,27 @@ def without_rare(log: EventLog, min_count: int) -> EventLog:
             break
         log = log.take_cases(np.flatnonzero(kept))
     return log
+
+
+def worst_prior(guessing_advantage: float) -> float:
+    """The prior for which a given advantage takes the smallest epsilon (the paper's Eq. 3)."""
+    return (1 - guessing_advantage) / 2
+
+
+def published_epsilon(
+    prior: Floats | float, guessing_advantage: float, known: Integers | int = 1
+) -> Floats:
+    """The paper's epsilon for a prior probability of guessing right, values within [0, 1] (Eq. 1).
+
+    Where prior + advantage ≥ 1 no guess can gain more than allowed and Eq. 1 has no value: by the
+    paper no noise were needed, and the true time would be shown. But the prior is estimated from
+    the very values that are to be hidden (a lone case always has prior 1), and `known` values
+    tell it no finer than 1/(known + 1). So there it is taken that much below 1 − advantage, or
+    as the worst prior if that is more. A lone case gets the least epsilon that Eq. 1 ever gives.
+    """
+    given = np.asarray(prior, dtype=np.float64)
+    below = 1 - guessing_advantage - 1 / (np.asarray(known, dtype=np.float64) + 1)
+    certain = np.maximum(worst_prior(guessing_advantage), below)
+    usable = np.where(given + guessing_advantage < 1, given, certain)
+    odds = usable / (1 - usable) * (1 / (guessing_advantage + usable) - 1)
+    return np.asarray(-np.log(odds), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Which of several courses in time a new case takes. Nothing here reads a log."""
+"""Reweighting: which of several simulated timelines a new case takes. Nothing here reads a log."""
 
 from __future__ import annotations
 
@@ -8,68 +8,73 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers
 from discreet.log.variants import spans
-from discreet.mechanisms.whole.clock import Clock
-from discreet.mechanisms.whole.courses import days_between
-from discreet.mechanisms.whole.fitting import equal_mass, fit_rows
+from discreet.mechanisms.whole.distributions import choose_by_row, equal_mass, fit_rows
+from discreet.mechanisms.whole.durations import LearntTimes
 from discreet.mechanisms.whole.grids import WAIT_CELLS, wait_cells
-from discreet.mechanisms.whole.learning import Times
-from discreet.mechanisms.whole.sampling import choose_by_row
+from discreet.mechanisms.whole.timelines import Clock, days_between
 from discreet.privacy.randomness import Randomness
 
+# Tuned: on the logs of docs/mechanisms/whole.md, see "What was chosen on what" there. Of JUDGED
+# and ROUNDS, effort against processor time, no measurement is noted.
+
 JUDGED = 40_000
-"""Cases by which the weights of durations and waits are found."""
+"""Number of cases the weights are fitted on."""
 
 ROUNDS = 40
-"""Of multiplicative updates."""
+"""Rounds of iterative scaling."""
 
 MOST_FACTOR = 20.0
-"""Logarithm of the largest weight that a part of durations may have."""
+"""Logarithm of the largest weight of a part of durations."""
 
 DRAWN_TO_WAITS = 20.0
-"""Weight of what waits imply in the fit of durations."""
+"""Weight of the durations that waits imply, as the prior in the fit of durations."""
 
 WAIT_PARTS = 12
-"""In so many parts at most the waits of a row are kept as they were learnt."""
+"""Most parts into which the waits of a row are divided to keep their shares."""
 
 STEPS_PER_PART = 50
+"""Least number of steps of the plan in a part of waits."""
+
 LEAST_PRECISION = 15.0
-"""Each part has so many steps at least, and so many deviations of the noise."""
+"""Least total of a part of waits, in deviations of the noise."""
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """The cases to draw, the longest first: the row of waits and the profile of every event."""
+class SimulationPlan:
+    """The cases to draw, the longest first, event by event."""
 
     offsets: Integers
     rows: Integers
+    """The row of waits of each event, −1 for the first of a case."""
     profiles: Integers
+    """The profile of weekdays and hours of each event."""
 
     @property
     def lengths(self) -> Integers:
         """Number of events of each case."""
         return np.diff(self.offsets)
 
-    def take(self, cases: Integers) -> tuple[Plan, Integers]:
+    def take(self, cases: Integers) -> tuple[SimulationPlan, Integers]:
         """Some of the cases, and the positions of their events."""
         positions, offsets = spans(self.offsets, cases)
-        return Plan(offsets, self.rows[positions], self.profiles[positions]), positions
+        return SimulationPlan(offsets, self.rows[positions], self.profiles[positions]), positions
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class SimulatedTimes:
     """An instant for each event, and the cell of the wait before it."""
 
     instants: Integers
     cells: Integers
 
-    def take(self, positions: Integers) -> Course:
+    def take(self, positions: Integers) -> SimulatedTimes:
         """Some of the events."""
-        return Course(self.instants[positions], self.cells[positions])
+        return SimulatedTimes(self.instants[positions], self.cells[positions])
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """By which of its alternatives a case is drawn.
+    """Weights by which one of the alternatives of a case is taken.
 
     Waits are drawn one by one, and their sum is not what cases take. An alternative is taken with
     probability ∝ τ(part of its duration)·Π φ(row and part of each wait), where τ and φ are such
@@ -77,13 +82,19 @@ class Weights:
     """
 
     part_of_duration: Integers
+    """The part of each class and cell of durations."""
     tau: Floats
+    """ln τ of each part of durations."""
     part_of_wait: Integers
+    """The part of each row and cell of waits."""
     phi: Floats
+    """ln φ of each part of waits."""
 
     @classmethod
-    def learn(cls, plan: Plan, drawn: list[Course], times: Times, clock: Clock) -> Weights:
-        """From alternatives of some of the cases."""
+    def learn(
+        cls, plan: SimulationPlan, drawn: list[SimulatedTimes], times: LearntTimes, clock: Clock
+    ) -> Weights:
+        """The weights, fitted on the alternatives of some of the cases."""
         judged = np.unique(np.linspace(0, len(plan.lengths) - 1, JUDGED).astype(np.int64))
         sample, positions = plan.take(judged)
         classes = _classes(sample, times)
@@ -97,9 +108,14 @@ class Weights:
         return cls(part_of_duration, tau, part_of_wait, phi)
 
     def choose(
-        self, plan: Plan, drawn: list[Course], times: Times, clock: Clock, rng: Randomness
+        self,
+        plan: SimulationPlan,
+        drawn: list[SimulatedTimes],
+        times: LearntTimes,
+        clock: Clock,
+        rng: Randomness,
     ) -> Integers:
-        """For each case one of its alternatives: the instants of all events."""
+        """The instants of all events, of one alternative for each case."""
         classes = _classes(plan, times)
         ahead = np.empty((len(classes), len(drawn)))
         for number, course in enumerate(drawn):
@@ -110,22 +126,24 @@ class Weights:
         return np.choose(np.repeat(best, plan.lengths), [course.instants for course in drawn])
 
 
-def _classes(plan: Plan, times: Times) -> Integers:
+def _classes(plan: SimulationPlan, times: LearntTimes) -> Integers:
     """The class of durations of each case, −1 where it has one event."""
     return np.where(plan.lengths > 1, np.searchsorted(times.longest, plan.lengths), -1)
 
 
-def _durations(plan: Plan, course: Course, clock: Clock) -> Integers:
+def _durations(plan: SimulationPlan, course: SimulatedTimes, clock: Clock) -> Integers:
     """The cell of each case's duration."""
     first, last = course.instants[plan.offsets[:-1]], course.instants[plan.offsets[1:] - 1]
     return wait_cells(last - first, days_between(clock.wall(first), clock.wall(last)))
 
 
-def _duration_parts(times: Times, classes: Integers, cells: Integers) -> tuple[Integers, Floats]:
-    """The part of each class and cell of durations, and how many cases each part shall have.
+def _duration_parts(
+    times: LearntTimes, classes: Integers, cells: Integers
+) -> tuple[Integers, Floats]:
+    """The part of each class and cell of durations, and the number of cases wanted in each part.
 
-    The noisy table is fitted once more, drawn to what the waits imply. The last part is that of
-    cases of one event.
+    The noisy table is fitted once more, with what the waits imply as its prior. The last part is
+    that of cases of one event.
     """
     assert times.durations is not None
     rows = len(times.longest) + 1
@@ -149,8 +167,8 @@ def _duration_parts(times: Times, classes: Integers, cells: Integers) -> tuple[I
     return part_of, np.concatenate(wanted)
 
 
-def _wait_parts(plan: Plan, times: Times) -> tuple[Integers, Floats]:
-    """The part of each row and cell of waits, and how many steps of the plan it shall have."""
+def _wait_parts(plan: SimulationPlan, times: LearntTimes) -> tuple[Integers, Floats]:
+    """The part of each row and cell of waits, and the number of steps wanted in each part."""
     steps = np.bincount(plan.rows[plan.rows >= 0], minlength=len(times.waits))
     part_of = np.empty(times.waits.shape, dtype=np.int64)
     wanted, size = [], 0
@@ -165,24 +183,24 @@ def _wait_parts(plan: Plan, times: Times) -> tuple[Integers, Floats]:
 
 
 def _keys(rows: Integers, cells: Integers, part_of_wait: Integers) -> Integers:
-    """The part of each event's wait; one more for the first events of cases."""
+    """The part of each event's wait, and one more part for the first events of cases."""
     none = int(part_of_wait.max()) + 1
     return np.where(rows >= 0, part_of_wait[rows, cells], none)
 
 
 def _weights(ahead: Floats) -> Floats:
-    """Shares of the alternatives of each case, by their logarithms."""
+    """The shares of the alternatives of each case, from their unnormalised logarithms."""
     found = np.exp(ahead - ahead.max(axis=1, keepdims=True))
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
 def _factors(
-    plan: Plan, parts: Integers, durations: Floats, keys: Integers, waits: Floats
+    plan: SimulationPlan, parts: Integers, durations: Floats, keys: Integers, waits: Floats
 ) -> tuple[Floats, Floats]:
     """ln τ by part of durations and ln φ by part of waits, from the cases of the plan.
 
-    `parts` has a row for each case, `keys` one for each of their alternatives. By iterative
-    scaling; a case has many waits, so their factors take half a step at a time.
+    `parts` has a row for each case, `keys` one for each of their alternatives. Iterative scaling
+    in which factors of waits take half a step at a time, since a case has many waits.
     """
     tau, phi = np.zeros(len(durations)), np.zeros(len(waits) + 1)
     begin, lengths = plan.offsets[:-1], plan.lengths

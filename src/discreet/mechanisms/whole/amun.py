@@ -24,8 +24,7 @@ from discreet.mechanisms.audit_cases import (
 )
 from discreet.mechanisms.base import Fidelity, Mechanism
 from discreet.mechanisms.travas import TraVaS
-from discreet.mechanisms.whole.amun.risk import advantage_bound
-from discreet.mechanisms.whole.wholelog import WholeLog
+from discreet.mechanisms.whole.mechanism import WholeLog
 from discreet.parameters import Interval, ParameterError, between, fraction, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -159,15 +158,30 @@ class Amun(WholeLog):
         return super().advice(log)
 
     def _draw(self, log: EventLog, rng: Randomness) -> EventLog:
-        from discreet.mechanisms.whole.amun import published
+        from discreet.mechanisms.whole import oversampling
 
         if self.fidelity == "strict":
             return super()._draw(log, rng)
-        kept = published.without_rare(log, self.min_count)
+        kept = oversampling.without_rare(log, self.min_count)
         if not kept.cases:
             raise LogError(
                 f"no variant has {self.min_count} cases on each of its transitions, so nothing is "
                 "left to publish; lower min_count"
             )
-        fresh = published.publish(kept, self.guessing_advantage, self.precision, rng)
+        fresh = oversampling.publish(kept, self.guessing_advantage, self.precision, rng)
         return fresh.assemble(kept, rng)
+
+
+def advantage_bound(epsilon: float, delta: float = 0.0) -> float:
+    """The guessing advantage that (epsilon, delta) allows, add-remove, for any fact about one unit.
+
+    Let the secret x have any prior, G(o) be the set guessed after outcome o, P the largest prior
+    of a set that may be guessed, M₀ the release without the unit. As M_x(S) ≤ e^ε·M₀(S) + δ, the
+    guess is right with probability Σ prior(x)·M_x(x ∈ G) ≤ e^ε·P + δ; and as
+    M_x(S) ≥ e^{−ε}(M₀(S) − δ), it is wrong with probability at least e^{−ε}(1 − P − δ). Hence
+
+        advantage ≤ min(e^ε·P + δ, 1 − e^{−ε}(1 − P − δ)) − P ≤ (e^ε − 1 + 2δ)/(e^ε + 1),
+
+    attained at P = (1 − δ)/(e^ε + 1). The mean is over outcomes; for δ = 0 it holds for each.
+    """
+    return min(1.0, math.tanh(epsilon / 2) + delta * (1 - math.tanh(epsilon / 2)))

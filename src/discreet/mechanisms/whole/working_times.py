@@ -11,30 +11,40 @@ from discreet.arrays import Floats, Integers
 from discreet.log.errors import LogError
 from discreet.log.instants import DAY, MONDAY
 from discreet.log.times import microseconds_of
-from discreet.mechanisms.whole.attributes import kind_of
-from discreet.mechanisms.whole.clock import FIRST, Clock, within
-from discreet.mechanisms.whole.courses import Courses, Source, days_between
-from discreet.mechanisms.whole.drawing import MILLISECOND, Slots
+from discreet.mechanisms.whole.allocation import OVERLAPS, WORK
+from discreet.mechanisms.whole.declared_attributes import kind_of
+from discreet.mechanisms.whole.distributions import choose_by_row, fractions
+from discreet.mechanisms.whole.durations import WAIT_SETTINGS, LearntTimes, short_durations
 from discreet.mechanisms.whole.grids import (
     FIRST_DAY,
     day_bounds,
-    short_bounds,
     wait_cells,
     wait_grid,
 )
-from discreet.mechanisms.whole.learning import WAIT_MANNER, Times
-from discreet.mechanisms.whole.released import Released, later_events
-from discreet.mechanisms.whole.sampling import choose_by_row, fractions
-from discreet.mechanisms.whole.spending import OVERLAPS, WORK
-from discreet.mechanisms.whole.tables import Hits, learn, noisy_sum
+from discreet.mechanisms.whole.noisy_tables import (
+    FREQUENT,
+    CellContributions,
+    learn,
+    noisy_sum,
+    rows_of_frequent,
+)
+from discreet.mechanisms.whole.released_variants import ReleasedVariants, later_events
+from discreet.mechanisms.whole.timelines import (
+    FIRST,
+    Clock,
+    Timelines,
+    TimelineSums,
+    days_between,
+    within,
+)
+from discreet.mechanisms.whole.work_calendar import Slots
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
 
-TRIES = 8
-"""So often a working time is drawn until it fits between two events."""
+# Tuned: effort against processor time; no measurement is noted.
 
-FREQUENT = 6
-"""An activity has a row of its own if so many deviations of the noise are expected in it."""
+TRIES = 8
+"""Number of times a working time is drawn at most until it fits between two events."""
 
 
 def check_begun(schema: pl.DataFrame, whole: pl.DataFrame, column: str) -> None:
@@ -48,46 +58,50 @@ def check_begun(schema: pl.DataFrame, whole: pl.DataFrame, column: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
-    """What was learnt of working times, so that new ones can be drawn."""
+class WorkingTimes:
+    """What was learnt of working times, from which new ones are drawn."""
 
     shares: Floats
-    """A row for each group of activities, over the grid of waits."""
+    """Shares of the cells of the grid of waits, with a row for each group of activities."""
     row_of_activity: Integers
     overlapping: float
-    """How often an event begins before the one before it has ended."""
+    """The share of events that begin before the one before them has ended."""
 
     @classmethod
     def learn(
-        cls, source: Source, column: str, released: Released, spending: Step, rng: Randomness
-    ) -> Work:
-        """Two tables. A case adds one per event in each, bounded in L2 as a whole.
+        cls,
+        source: TimelineSums,
+        column: str,
+        released: ReleasedVariants,
+        spending: Step,
+        rng: Randomness,
+    ) -> WorkingTimes:
+        """Spends on two tables. A case adds one per event in each, bounded in L2 as a whole.
 
         An event that lacks the time of its beginning began when it ended.
         """
         steps = tuple(spending.find(name, Gaussian) for name in WORK)
         bound = released.typical_events()
         counts = released.events_by_activity()
-        frequent = counts >= FREQUENT * steps[1].noise(bound).deviation
-        row_of = np.where(frequent, np.cumsum(frequent) - 1, frequent.sum())
-        row_of = np.unique(row_of, return_inverse=True)[1].astype(np.int64)
+        row_of = rows_of_frequent(counts, FREQUENT * steps[1].noise(bound).deviation)
         expected = np.maximum(np.bincount(row_of, counts, minlength=1), 1.0)
         clock = source.clock
 
-        def hits(courses: Courses) -> Hits:
-            begun = _begun(courses, column)
-            days = days_between(clock.wall(begun), courses.wall)
-            row = np.append(row_of, -1)[courses.codes]
-            return Hits(courses.case, row, wait_cells(courses.instants - begun, days))
+        def contributions(timelines: Timelines) -> CellContributions:
+            begun = _begun(timelines, column)
+            days = days_between(clock.wall(begun), timelines.wall)
+            row = np.append(row_of, -1)[timelines.codes]
+            worked = timelines.instants - begun
+            return CellContributions(timelines.case, row, wait_cells(worked, days))
 
-        def overlaps(courses: Courses) -> tuple[Integers, Integers]:
-            second = courses.second
-            early = _begun(courses, column)[second] < courses.instants[second - 1]
-            return courses.case[second], early.astype(np.int64)
+        def overlaps(timelines: Timelines) -> tuple[Integers, Integers]:
+            second = timelines.second
+            early = _begun(timelines, column)[second] < timelines.instants[second - 1]
+            return timelines.case[second], early.astype(np.int64)
 
         learnt = learn(
-            source, hits, expected,
-            np.zeros(len(expected), dtype=np.int64), wait_grid(), WAIT_MANNER, bound, steps, rng,
+            source, contributions, expected,
+            np.zeros(len(expected), dtype=np.int64), wait_grid(), WAIT_SETTINGS, bound, steps, rng,
         )  # fmt: skip
         step = spending.find(OVERLAPS, Gaussian)
         both, _ = noisy_sum(source, overlaps, 2, bound, step, rng)
@@ -96,8 +110,8 @@ class Work:
         return cls(learnt.shares, row_of, overlapping)
 
     def draw(
-        self, codes: Integers, offsets: Integers, ends: Integers, times: Times, clock: Clock,
-        rng: Randomness,
+        self, codes: Integers, offsets: Integers, ends: Integers, times: LearntTimes,
+        clock: Clock, rng: Randomness,
     ) -> Integers:  # fmt: skip
         """When each event began: never after its end, nor as a rule before the one before ended."""
         second = later_events(offsets, len(codes))
@@ -117,17 +131,14 @@ class Work:
         return np.asarray(np.minimum(found, ends), dtype=np.int64)
 
     def _tried(
-        self, codes: Integers, ends: Integers, times: Times, slots: Slots, clock: Clock,
-        rng: Randomness,
+        self, codes: Integers, ends: Integers, times: LearntTimes, slots: Slots,
+        clock: Clock, rng: Randomness,
     ) -> Integers:  # fmt: skip
-        """A beginning for each event, whatever went before."""
+        """A beginning for each event, without regard to the event before."""
         cell = choose_by_row(self.shares, self.row_of_activity[codes], rng)
         found = ends.copy()
-        low, high = short_bounds()
         short = np.flatnonzero((cell < FIRST_DAY) & (cell > 0))
-        lower, upper = np.maximum(low, MILLISECOND)[cell[short]], high[cell[short]]
-        worked = lower * (upper / lower) ** fractions(len(short), rng)
-        found[short] -= (np.floor(worked / MILLISECOND) * MILLISECOND).astype(np.int64)
+        found[short] -= short_durations(cell[short], rng)
         long = np.flatnonzero(cell >= FIRST_DAY)
         first, last = day_bounds()
         at = cell[long] - FIRST_DAY
@@ -142,8 +153,8 @@ class Work:
         return np.maximum(found, FIRST)
 
 
-def _begun(courses: Courses, column: str) -> Integers:
+def _begun(timelines: Timelines, column: str) -> Integers:
     """When each event began; where that is missing, when it ended."""
-    ticks = microseconds_of(courses.column(column))
-    given = within(ticks.fill_null(pl.Series(courses.instants)).to_numpy())
-    return np.minimum(given, courses.instants)
+    ticks = microseconds_of(timelines.column(column))
+    given = within(ticks.fill_null(pl.Series(timelines.instants)).to_numpy())
+    return np.minimum(given, timelines.instants)
