@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+from discreet.log.instants import microseconds
+from discreet.mechanisms.whole import Whole
+from discreet.mechanisms.whole.timelines import FIRST, LAST
 
 START = datetime(2021, 3, 1, 8, tzinfo=UTC)
 WORKING = {"check": 0.05, "decide": 1.5, "unheard of": 300.0}
@@ -74,3 +78,16 @@ def office(cases: int, seed: int = 1) -> list[list[Event]]:
             case.append(("letter", at, None, amount))
         found.append(case)
     return found
+
+
+def released(cases: list[list[Event]], epsilon: float = 5.0, **parameters: Any) -> EventLog:
+    found = Whole(epsilon=epsilon, **parameters).release(log_of(cases)).artefact
+    assert isinstance(found, EventLog)
+    return found
+
+
+def in_order(log: EventLog) -> bool:
+    times = microseconds(log)
+    waits = np.diff(times)
+    waits[log.offsets[1:-1] - 1] = 0
+    return bool((waits >= 0).all() and (times >= FIRST).all() and (times <= LAST).all())

@@ -26,7 +26,7 @@ from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.verification import check_certificate
 from tests.composition import basic
-from tests.mechanisms.whole.test_amun_published import log_of, variant_set
+from tests.mechanisms.whole.test_oversampling import log_of, variant_set
 
 HOSPITAL = sample_log("hospital", cases=3000, seed=1)
 
@@ -202,7 +202,7 @@ def test_the_holder_is_warned_of_dates_outside_the_public_stretch() -> None:
     assert any(
         "2 events lie before 1970" in text for text in Amun().advice(EventLog.from_table(old))
     )
-    assert Amun().advice(HOSPITAL) == []
+    assert not any("1970" in text for text in Amun().advice(HOSPITAL))
 
 
 def test_a_budget_too_small_is_a_parameter_error() -> None:

@@ -54,7 +54,7 @@ TIMES = {
 """Shares of the ρ for times."""
 
 WORKING = {WORK[0]: 0.085, WORK[1]: 0.14, OVERLAPS: 0.025}
-"""Shares of the ρ for times that working times take, where these are asked for."""
+"""Shares of the ρ for times that working times take, where they are released."""
 
 NAMES_DELTA = 0.2
 """Share of the δ for times and attributes for naming a value that only one case has."""

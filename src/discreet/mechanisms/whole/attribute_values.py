@@ -189,8 +189,8 @@ def draw_events(
         return CellContributions(case, row, cells.of(timelines.observed(attribute))[code])
 
     learnt = learn(
-        source, contributions, by_row, np.zeros(len(by_row), dtype=np.int64),
-        Grid.plain(cells.size - 1), VALUE_SETTINGS, bound, (step,), rng, known=cells.known(),
+        source, contributions, by_row, Grid.plain(cells.size - 1), VALUE_SETTINGS, bound, (step,),
+        rng, known=cells.known(),
     )  # fmt: skip
     shares = clear_values_alone(learnt)
     same = _of_rows(presence.same, expected, row_of)
@@ -266,9 +266,8 @@ class Presence:
             )
 
         learnt = learn(
-            source, contributions, by_row, np.zeros(len(by_row), dtype=np.int64), Grid.plain(4),
-            VALUE_SETTINGS, bound, (step,), rng,
-        )  # fmt: skip
+            source, contributions, by_row, Grid.plain(4), VALUE_SETTINGS, bound, (step,), rng
+        )
         noisy = np.stack([row.rounds[-1][1] for row in learnt.rows])
         events = learnt.shares * learnt.totals[:, None]
         return cls(

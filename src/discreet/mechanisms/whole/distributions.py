@@ -40,7 +40,7 @@ class NoisyRow:
 
 
 def fit_rows(rows: list[NoisyRow], priors: Floats, weight: float) -> Floats:
-    """Each row's distribution over the cells, all rounds of it together, drawn to its prior.
+    """Each row's distribution over the cells, fitted to all its rounds and shrunk to its prior.
 
     For a row with total N and prior q it is the p that minimises
 

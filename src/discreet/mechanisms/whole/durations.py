@@ -8,13 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats, Integers
-from discreet.mechanisms.whole.allocation import (
-    DURATIONS,
-    LATER,
-    STARTS,
-    TREND,
-    WAITS,
-)
+from discreet.mechanisms.whole.allocation import DURATIONS, LATER, STARTS, TREND, WAITS
 from discreet.mechanisms.whole.distributions import fractions
 from discreet.mechanisms.whole.grids import (
     FIRST_DAY,
@@ -95,17 +89,9 @@ class LearntTimes:
         long = waits[:, FIRST_DAY:].sum(axis=1)[row_of_relation]
         later, profile = later_profile(source, released, long, steps(*LATER), rng)
         return cls(
-            weeks,
-            starts,
-            waits,
-            precision,
-            row_of_relation,
-            released.targets,
-            later,
-            profile,
-            durations,
-            longest,
-        )
+            weeks, starts, waits, precision, row_of_relation, released.targets, later, profile,
+            durations, longest,
+        )  # fmt: skip
 
 
 def _learn_durations(
@@ -134,10 +120,7 @@ def _learn_durations(
         row = np.where(timelines.lengths > 1, own, -1)
         return CellContributions(np.arange(timelines.cases), row, timelines.duration_cells())
 
-    family = np.zeros(len(expected), dtype=np.int64)
-    learnt = learn(
-        source, contributions, expected, family, wait_grid(), DURATION_SETTINGS, 1, steps, rng
-    )
+    learnt = learn(source, contributions, expected, wait_grid(), DURATION_SETTINGS, 1, steps, rng)
     return learnt, longest
 
 
@@ -172,8 +155,8 @@ def _learn_waits(
         return CellContributions(timelines.case[timelines.second], row, timelines.wait_cells)
 
     learnt = learn(
-        source, contributions, expected, family, wait_grid(), WAIT_SETTINGS, bound, steps, rng,
-        reaching,
+        source, contributions, expected, wait_grid(), WAIT_SETTINGS, bound, steps, rng,
+        family, reaching,
     )  # fmt: skip
     shares = learnt.shares.copy()
     for share, row in zip(shares, learnt.rows, strict=True):

@@ -152,27 +152,28 @@ def learn(
     source: TimelineSums,
     contributions: Callable[[Timelines], CellContributions],
     expected: Floats,
-    family: Integers,
     grid: Grid,
     settings: TableSettings,
     bound: int,
     steps: tuple[Gaussian, ...],
     rng: Randomness,
+    family: Integers | None = None,
     reaching: int | None = None,
     known: PriorCounts | None = None,
 ) -> LearntTable:
     """Spends each step on a round, and learns a distribution for each row.
 
     `contributions` returns what some cases add. `expected` are the totals of the rows by what is
-    released already, and rows of the same `family` are alike. Rows reach up to the cell
-    `reaching` if it is known already, else the first round finds it. `known` are cells that were
-    counted before, in another way.
+    released already. Rows of the same `family` are alike, by default all of them. Rows reach up
+    to the cell `reaching` if it is known already, else the first round finds it. `known` are
+    cells that were counted before, in another way.
 
     The first round counts the grid's groups. Each later one counts parts of about equal mass by
     what is known so far, as many as the noise allows. Each round is one `noisy_sum`, so it is
     ρ-zCDP with the ρ of its step, and its cells follow from the answers before it.
     """
     many = len(expected)
+    family = np.zeros(many, dtype=np.int64) if family is None else family
     groups, wide = grid.group_of_cell, len(grid.groups)
 
     def first_round(timelines: Timelines) -> tuple[Integers, Integers]:

@@ -245,18 +245,18 @@ class Numbers:
 
             return contributions
 
-        family, total = np.zeros(1, dtype=np.int64), np.array([max(expected, 1.0)])
+        total = np.array([max(expected, 1.0)])
 
         def steps(*names: str) -> tuple[Gaussian, ...]:
             return tuple(spending.find(attribute.step(name), Gaussian) for name in names)
 
         learnt = learn(
-            source, by(magnitude_cells), total, family, magnitude_grid(), NUMBER_SETTINGS, bound,
+            source, by(magnitude_cells), total, magnitude_grid(), NUMBER_SETTINGS, bound,
             steps("magnitudes, coarse", "magnitudes, fine"), rng,
         )  # fmt: skip
         grains = learn(
-            source, by(grain_cells), total, family, Grid.plain(len(GRAINS) + 1), GRAIN_SETTINGS,
-            bound, steps("grains"), rng,
+            source, by(grain_cells), total, Grid.plain(len(GRAINS) + 1), GRAIN_SETTINGS, bound,
+            steps("grains"), rng,
         ).shares[0]  # fmt: skip
         starts, _, deviation = learnt.rows[0].rounds[-1]
         shares = learnt.shares[0]

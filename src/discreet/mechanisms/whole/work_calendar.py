@@ -59,8 +59,8 @@ def learn_weeks(
     """The share of each week in the starts of cases. A case adds one to one cell in every round."""
     cases = released.variants.cases
     settings = TREND_SETTINGS if cases >= MANY_CASES else SMALL_TREND_SETTINGS
-    expected, family = np.array([float(cases)]), np.zeros(1, dtype=np.int64)
-    learnt = learn(source, _starting_weeks, expected, family, week_grid(), settings, 1, steps, rng)
+    expected = np.array([float(cases)])
+    learnt = learn(source, _starting_weeks, expected, week_grid(), settings, 1, steps, rng)
     row = learnt.rows[0]
     sloped = _sloping(learnt.shares[0], learnt.parts(0), row.high)
     precision = sum(1 / deviation**2 for _, _, deviation in row.rounds[1:])
@@ -148,14 +148,10 @@ class Profile:
             moment = _weekday(found.cell) * 24 + slots(found.cell) % 24
             return found.case, found.row * MOMENTS + moment
 
-        family = np.zeros(len(expected), dtype=np.int64)
         days, times = (
-            learn(
-                source, cells, expected, family, Grid.plain(size), PROFILE_SETTINGS, bound,
-                (step,), rng,
-            )
+            learn(source, cells, expected, Grid.plain(size), PROFILE_SETTINGS, bound, (step,), rng)
             for cells, size, step in ((by_day, 7, steps[0]), (by_slot, SLOTS, steps[1]))
-        )  # fmt: skip
+        )
         size = len(expected) * MOMENTS
         flat, spread = noisy_sum(source, by_both, size, bound, steps[2], rng)
         hours = times.shares[:, :24] + times.shares[:, 24:]

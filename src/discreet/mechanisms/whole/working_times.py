@@ -15,12 +15,7 @@ from discreet.mechanisms.whole.allocation import OVERLAPS, WORK
 from discreet.mechanisms.whole.declared_attributes import kind_of
 from discreet.mechanisms.whole.distributions import choose_by_row, fractions
 from discreet.mechanisms.whole.durations import WAIT_SETTINGS, LearntTimes, short_durations
-from discreet.mechanisms.whole.grids import (
-    FIRST_DAY,
-    day_bounds,
-    wait_cells,
-    wait_grid,
-)
+from discreet.mechanisms.whole.grids import FIRST_DAY, day_bounds, wait_cells, wait_grid
 from discreet.mechanisms.whole.noisy_tables import (
     FREQUENT,
     CellContributions,
@@ -100,9 +95,8 @@ class WorkingTimes:
             return timelines.case[second], early.astype(np.int64)
 
         learnt = learn(
-            source, contributions, expected,
-            np.zeros(len(expected), dtype=np.int64), wait_grid(), WAIT_SETTINGS, bound, steps, rng,
-        )  # fmt: skip
+            source, contributions, expected, wait_grid(), WAIT_SETTINGS, bound, steps, rng
+        )
         step = spending.find(OVERLAPS, Gaussian)
         both, _ = noisy_sum(source, overlaps, 2, bound, step, rng)
         sure = np.maximum(both, 0)

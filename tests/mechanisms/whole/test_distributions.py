@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.arrays import Integers
 from discreet.mechanisms.whole.distributions import choose_by_row, nearest
-from discreet.mechanisms.whole.timelines import Timelines
-from discreet.mechanisms.whole.traits import Trait
 from discreet.privacy.randomness import Randomness
+
+
+@given(
+    many=st.lists(st.integers(0, 40), min_size=1, max_size=5),
+    columns=st.integers(1, 6),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=30, deadline=None)
+def test_drawing_keeps_the_shares_of_each_row(many: list[int], columns: int, seed: int) -> None:
+    weights = np.random.default_rng(seed).random((len(many), columns)) + 1e-9
+    rows = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(many)), many))
+    chosen = choose_by_row(weights, rows, Randomness.seeded(seed))
+    found = np.zeros_like(weights)
+    np.add.at(found, (rows, chosen), 1)
+    wanted = weights / weights.sum(axis=1, keepdims=True) * np.array(many)[:, None]
+    assert (np.abs(found - wanted) < 2).all()
 
 
 def test_rows_are_drawn_by_their_weights() -> None:
@@ -43,18 +54,3 @@ def test_sure_counts_are_kept() -> None:
     counts = np.array([500.0, 300.0, 200.0, 0.0])
     shares = nearest(counts, np.full(4, 100.0), 1000.0, 0.02)
     assert shares == pytest.approx(counts / 1000, abs=1e-3)
-
-
-def test_rare_classes_share_a_row_or_join_the_largest() -> None:
-    drawn = np.repeat([0, 1, 2, 3], [100, 80, 30, 25])
-    nobody = cast(Timelines, None)
-
-    def raw(_: Timelines) -> Integers:
-        return np.arange(5)
-
-    together = Trait("activity", raw, drawn, 5).pooled(50)
-    assert together.raw(nobody).tolist() == [0, 1, 2, 2, 2]
-    assert together.expected.tolist() == [100, 80, 55]
-    joined = Trait("activity", raw, drawn[:180], 5).pooled(50)
-    assert joined.raw(nobody).tolist() == [0, 1, 0, 0, 0]
-    assert joined.expected.tolist() == [100, 80]

@@ -2,37 +2,55 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
 
 from discreet.log.events import EventLog
 from discreet.mechanisms.whole import Whole
-from discreet.mechanisms.whole.attribute_values import (
-    clear_values_alone,
-    rows_of_frequent,
-    share_given,
-)
-from discreet.mechanisms.whole.distributions import NoisyRow, choose_by_row
+from discreet.mechanisms.whole.attribute_values import clear_values_alone, share_given
+from discreet.mechanisms.whole.distributions import NoisyRow
 from discreet.mechanisms.whole.noisy_tables import LearntTable
-from discreet.privacy.randomness import Randomness
 from discreet.utility.attributes import MEASURES
-from tests.mechanisms.whole.logs import log_of, office
+from tests.mechanisms.whole.logs import log_of, office, released
+
+ASKED = ("org:resource", "case:amount:number")
 
 
-@given(
-    many=st.lists(st.integers(0, 40), min_size=1, max_size=5),
-    columns=st.integers(1, 6),
-    seed=st.integers(0, 2**32),
-)
-@settings(max_examples=30, deadline=None)
-def test_drawing_keeps_the_shares_of_each_row(many: list[int], columns: int, seed: int) -> None:
-    weights = np.random.default_rng(seed).random((len(many), columns)) + 1e-9
-    rows = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(many)), many))
-    chosen = choose_by_row(weights, rows, Randomness.seeded(seed))
-    found = np.zeros_like(weights)
-    np.add.at(found, (rows, chosen), 1)
-    wanted = weights / weights.sum(axis=1, keepdims=True) * np.array(many)[:, None]
-    assert (np.abs(found - wanted) < 2).all()
+def test_values_by_activity_and_missing_ones_are_kept() -> None:
+    raw, log = log_of(office(3000)), released(office(3000), 20.0, attributes=ASKED)
+    for activity in ("register", "decide", "letter"):
+        for who in ("ann", "eve"):
+            true, given = (
+                (one.table.filter(pl.col("concept:name") == activity)["org:resource"] == who)
+                .fill_null(value=False)
+                .to_numpy()
+                .mean()
+                for one in (raw, log)
+            )
+            assert given == pytest.approx(true, abs=0.06)
+    letters = log.table.filter(pl.col("concept:name") == "letter")
+    assert letters["org:resource"].is_null().to_numpy().mean() > 0.9
+    missing = [one.table["case:amount"].is_null().to_numpy().mean() for one in (raw, log)]
+    assert missing[1] == pytest.approx(missing[0], abs=0.05)
+
+
+def test_a_case_has_one_value_and_numbers_keep_their_spikes() -> None:
+    log = released(office(3000), 20.0, attributes=ASKED)
+    assert log.table.schema["case:amount"] == pl.Float64
+    values = log.table.group_by("case:concept:name").agg(pl.col("case:amount").n_unique())
+    assert values["case:amount"].max() == 1
+    amounts = log.table["case:amount"].drop_nulls()
+    assert amounts.is_in([50.0, 100.0, 250.0]).to_numpy().mean() > 0.95
+    assert (amounts == 100).to_numpy().mean() == pytest.approx(0.5, abs=0.1)
+
+
+def test_resources_keep_working_on_a_case() -> None:
+    log = released(office(3000), 20.0, attributes=ASKED)
+    pairs = log.table.filter(pl.col("concept:name").is_in(["register", "check"]))
+    both = pairs.group_by("case:concept:name").agg(pl.col("org:resource"))
+    same = both.filter(pl.col("org:resource").list.len() == 2).select(
+        pl.col("org:resource").list.get(0) == pl.col("org:resource").list.get(1)
+    )
+    assert same.to_series().fill_null(value=False).to_numpy().mean() > 0.6
 
 
 def test_presence_is_none_or_all_where_that_explains_the_counts() -> None:
@@ -46,11 +64,6 @@ def test_presence_is_none_or_all_where_that_explains_the_counts() -> None:
     )
     shares = np.maximum(seen, 0) / np.maximum(seen, 0).sum(axis=1, keepdims=True)
     assert share_given(seen, shares).tolist() == [0.0, 1.0, 0.5, 1.0]
-
-
-def test_rare_activities_share_a_row() -> None:
-    assert rows_of_frequent(np.array([3.0, 50, 2, 90]), 10.0).tolist() == [2, 0, 2, 1]
-    assert rows_of_frequent(np.array([3.0, 2]), 10.0).tolist() == [0, 0]
 
 
 def test_a_row_of_few_values_has_none_of_the_others() -> None:
