@@ -16,16 +16,16 @@ from discreet.log.types import check_plain, text_of
 from discreet.mechanisms.whole.allocation import NAMES, TRAIT
 from discreet.parameters import ParameterError
 
-# Proof
-
-MOST_VOTES = 8
-"""Most values that a case votes for when names are sought."""
+CORE = ("case:concept:name", "concept:name", "time:timestamp")
+"""Columns that every release has."""
 
 LARGEST = 2.0**53
 """Largest whole number counted as itself, the last one up to which each has a float of its own."""
 
-CORE = ("case:concept:name", "concept:name", "time:timestamp")
-"""Columns that every release has."""
+# Proof
+
+MOST_VOTES = 8
+"""Most values that a case votes for when names are sought."""
 
 Kind = Literal["text", "number", "integer", "boolean"]
 
