@@ -128,7 +128,7 @@ def _asked_whole(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def declared_types(parameters: Mapping[str, Any]) -> dict[str, str]:
     """As which types the columns that are asked for must be read."""
-    from discreet.wholelogs.declaring import listed, read_attributes
+    from discreet.mechanisms.whole.declared_attributes import listed, read_attributes
 
     asked = parameters.get("attributes") or ()
     texts = listed(asked) if isinstance(asked, str) else tuple(asked)

@@ -13,11 +13,11 @@ from discreet.language import translate
 from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
+from discreet.mechanisms.whole.declared_attributes import read_attributes
 from discreet.parameters import Parameter, ParameterError
 from discreet.privacy.words import certainty
 from discreet.privacy.words.levels import strength_of
 from discreet.product import default_mechanism
-from discreet.wholelogs.declaring import read_attributes
 
 FROM_LOG = "from-log"
 """For an alphabet: the log's own activities, which makes the promise conditional."""
