@@ -170,14 +170,14 @@ def test_parquet_that_crashes_its_reader(
     path = tmp_path / "log.parquet"
     table = pl.DataFrame({"case": ["1"], "activity": ["a"], "time": ["2020-01-01"]})
     table.write_parquet(path)
-    monkeypatch.setattr(probing, "_kept", {})
+    monkeypatch.setattr(probing, "_children", {})
     with monkeypatch.context() as patch:
-        patch.setattr(probing, "_PROGRAM", f"import os, sys; sys.stdin.readline(); {crash}")
+        patch.setattr(probing, "_CHILD_PROGRAM", f"import os, sys; sys.stdin.readline(); {crash}")
         refused(path, path.read_bytes(), "pages are damaged")
         patch.setattr("sys.executable", str(tmp_path / "no python"))
         assert read_log(path).events == 1
     assert read_log(path).events == 1
-    probing.stop()
+    probing.stop_child()
 
 
 def test_an_interrupted_question_leaves_no_answer_behind(
@@ -186,20 +186,20 @@ def test_an_interrupted_question_leaves_no_answer_behind(
     path = tmp_path / "log.parquet"
     pl.DataFrame({"case": ["1"]}).write_parquet(path)
     probing.probe([path], None)
-    before = probing._kept[os.getpid()]
-    answer = probing._answer
+    before = probing._children[os.getpid()]
+    answer = probing._child_answer
 
     def interrupted(asked: str) -> tuple[int, str | None]:
         answer(asked)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(probing, "_answer", interrupted)
+    monkeypatch.setattr(probing, "_child_answer", interrupted)
     with pytest.raises(KeyboardInterrupt):
         probing.probe([path], None)
     assert before.poll() is not None
     monkeypatch.undo()
     probing.probe([path], None)
-    assert probing._kept[os.getpid()] is not before
+    assert probing._children[os.getpid()] is not before
 
 
 def test_a_child_reads_many_parquet_files_and_goes_with_its_parent(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_child_reads_many_parquet_files_and_goes_with_its_parent(tmp_path: Pat
         "for name in ('good', 'bad', 'good'):\n"
         "    try: print(read_log(Path(sys.argv[1]) / f'{name}.parquet').events, flush=True)\n"
         "    except LogError: print('refused', flush=True)\n"
-        "    print(probing._kept[os.getpid()].pid, flush=True)\n"
+        "    print(probing._children[os.getpid()].pid, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
-import polars as pl
-
 from discreet.log.errors import LogError
-from discreet.log.files import readable
 
 PARQUET = ".parquet"
 
@@ -58,35 +54,3 @@ def files_read(data: object) -> tuple[Path, ...]:
 
 def _inside(path: Path) -> tuple[Path, ...]:
     return files_of(path) if path.is_dir() else (path,)
-
-
-def same_schema(files: Sequence[Path]) -> pl.DataFrame:
-    """The columns of Parquet files, without rows; refused where the files differ in them."""
-    first = _schema(files[0])
-    for path in files[1:]:
-        other = _schema(path)
-        if other != first:
-            column = (
-                next(name for name in {**first, **other} if first.get(name) != other.get(name))
-                if set(first.items()) != set(other.items())
-                else None
-            )
-            what = f"in the column {column!r}" if column else "in the order of the columns"
-            raise LogError(
-                f"{path.name} differs from {files[0].name} {what}; read only files of one kind "
-                "together"
-            )
-    return pl.DataFrame(schema=first)
-
-
-def _schema(path: Path) -> pl.Schema:
-    with readable(path), path.open("rb") as file:
-        if not file.peek(1):
-            raise LogError(f"{path.name} is empty")
-        try:
-            return pl.Schema(pl.read_parquet_schema(file))
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise LogError(
-                f"{path.name} is not a whole Parquet file ({reason}); copy or export it again"
-            ) from None

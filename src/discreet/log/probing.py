@@ -18,10 +18,10 @@ from threading import Lock
 
 from discreet.log.errors import LogError
 
-MOST_BYTES = 50_000_000
+MOST_PROBED_BYTES = 50_000_000
 """After larger files the child is not kept: it may hold on to their memory."""
 
-_PROGRAM = """
+_CHILD_PROGRAM = """
 import json, sys, polars
 for line in sys.stdin:
     columns, paths = json.loads(line)
@@ -37,31 +37,31 @@ for line in sys.stdin:
         print("null", flush=True)
 """
 
-_lock = Lock()
-_kept: dict[int, subprocess.Popen[str]] = {}
+_child_lock = Lock()
+_children: dict[int, subprocess.Popen[str]] = {}
 """The child of each process: a process that was forked has none yet."""
 
 
 def probe(files: Sequence[Path], columns: Sequence[str] | None) -> None:
     """Refuse files that cannot be decoded, whatever decoding them does to a process."""
     asked = json.dumps([columns, [str(path.resolve()) for path in files]])
-    small = sum(path.stat().st_size for path in files) <= MOST_BYTES
-    with _lock:
+    small = sum(path.stat().st_size for path in files) <= MOST_PROBED_BYTES
+    with _child_lock:
         answered = False
         try:
-            place, reason = _answer(asked)
+            place, reason = _child_answer(asked)
             answered = True
         except (OSError, TypeError, ValueError):
             return  # no child can be started here; read on without the safety net
         finally:
             if not (answered and small):  # an answer that was not heard must not be the next one
-                stop()
+                stop_child()
     if reason is not None:
         name = files[place].name
         raise LogError(f"{name} is not a readable Parquet file: {reason}; export it again")
 
 
-def _answer(asked: str) -> tuple[int, str | None]:
+def _child_answer(asked: str) -> tuple[int, str | None]:
     """How far the child came, and what it says of the last file if that cannot be read."""
     child = _child()
     assert child.stdin is not None
@@ -79,13 +79,13 @@ def _answer(asked: str) -> tuple[int, str | None]:
 
 
 def _child() -> subprocess.Popen[str]:
-    kept = _kept.get(os.getpid())
+    kept = _children.get(os.getpid())
     if kept is not None and kept.poll() is None:
         return kept
-    stop()
-    command = [sys.executable, "-P", "-c", _PROGRAM]
+    stop_child()
+    command = [sys.executable, "-P", "-c", _CHILD_PROGRAM]
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    _kept[os.getpid()] = child = subprocess.Popen(
+    _children[os.getpid()] = child = subprocess.Popen(
         command,
         stdin=pipe,
         stdout=pipe,
@@ -96,13 +96,13 @@ def _child() -> subprocess.Popen[str]:
     return child
 
 
-def stop() -> None:
+def stop_child() -> None:
     """End the child of this process, if there is one."""
-    child = _kept.pop(os.getpid(), None)
+    child = _children.pop(os.getpid(), None)
     if child is not None:
         child.kill()
         with suppress(OSError), child:  # what it was not told any more
             pass
 
 
-atexit.register(stop)
+atexit.register(stop_child)

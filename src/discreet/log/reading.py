@@ -22,12 +22,12 @@ from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.excel import read_excel
 from discreet.log.expand import one_by_one
 from discreet.log.files import XES_SUFFIXES, standard_input
-from discreet.log.listing import PARQUET, files_of, origin_of, same_schema
+from discreet.log.listing import PARQUET, files_of, origin_of
 from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Reading, Shaped
 from discreet.log.snapshot import Snapshot
-from discreet.log.tables import read_parquet
+from discreet.log.tables import read_parquet, same_schema
 from discreet.log.variant_tables import is_variant_table, read_variants
 from discreet.log.xes import read_xes
 

@@ -14,7 +14,6 @@ import polars as pl
 from discreet.log.attributes import Attribute, as_mapping, from_json, to_json
 from discreet.log.errors import LogError
 from discreet.log.files import readable
-from discreet.log.listing import same_schema
 from discreet.log.probing import probe
 from discreet.log.raw import RawTable, by_row
 
@@ -38,6 +37,38 @@ def read_parquet(
     tables = [_read_file(path, columns)[0] for path in files]
     heights = [table.height for table in tables]
     return RawTable(name, pl.concat(tables), by_file(files, heights))
+
+
+def same_schema(files: Sequence[Path]) -> pl.DataFrame:
+    """The columns of Parquet files, without rows; refused where the files differ in them."""
+    first = _schema(files[0])
+    for path in files[1:]:
+        other = _schema(path)
+        if other != first:
+            column = (
+                next(name for name in {**first, **other} if first.get(name) != other.get(name))
+                if set(first.items()) != set(other.items())
+                else None
+            )
+            what = f"in the column {column!r}" if column else "in the order of the columns"
+            raise LogError(
+                f"{path.name} differs from {files[0].name} {what}; read only files of one kind "
+                "together"
+            )
+    return pl.DataFrame(schema=first)
+
+
+def _schema(path: Path) -> pl.Schema:
+    with readable(path), path.open("rb") as file:
+        if not file.peek(1):
+            raise LogError(f"{path.name} is empty")
+        try:
+            return pl.Schema(pl.read_parquet_schema(file))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise LogError(
+                f"{path.name} is not a whole Parquet file ({reason}); copy or export it again"
+            ) from None
 
 
 def by_file(files: Sequence[Path], heights: Sequence[int]) -> Callable[[int], str]:

@@ -13,11 +13,10 @@ import polars as pl
 from discreet.log.delimited import delimited_pieces
 from discreet.log.engines.limits import memory_limit
 from discreet.log.errors import LogError, option
-from discreet.log.listing import same_schema
 from discreet.log.objects import as_texts, from_arrow
 from discreet.log.raw import below_header, by_row
 from discreet.log.snapshot import Snapshot
-from discreet.log.tables import by_file
+from discreet.log.tables import by_file, same_schema
 
 BATCH = 200_000
 """Events that are read at once where they pass through this process."""

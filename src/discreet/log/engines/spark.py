@@ -27,9 +27,10 @@ from discreet.log.engines.quoting import quoted
 from discreet.log.engines.sources import Source, heights_of
 from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
-from discreet.log.listing import files_of, same_schema
+from discreet.log.listing import files_of
 from discreet.log.shaping import Reading
 from discreet.log.snapshot import Snapshot
+from discreet.log.tables import same_schema
 from discreet.log.times import EPOCHS
 
 if TYPE_CHECKING:
