@@ -20,7 +20,7 @@ from discreet.log.assemble import assemble
 from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog
 from discreet.log.instants import DAY, HOUR
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.privacy.noise import geometric
 from discreet.privacy.randomness import Randomness
 from discreet.wholelogs.amun import Amun

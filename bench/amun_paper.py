@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.log.events import EventLog
 from discreet.log.instants import since_start
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.privacy.randomness import Randomness
 from discreet.utility.before_after import active_cases_plot, smape, variant_frequencies_plot
 from discreet.utility.calendar import duration_distance, throughput_distance, times_smape

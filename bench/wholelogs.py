@@ -23,7 +23,7 @@ import polars as pl
 
 from discreet.log.events import EventLog
 from discreet.log.instants import microseconds
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.summing import sums_over
 from discreet.privacy.randomness import Randomness

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from discreet._version import __version__
 from discreet.errors import DiscreetError
-from discreet.log.attributes import Attribute
+from discreet.log.log_attributes import Attribute
 from discreet.privacy.guarantee import Guarantee
 
 FORMAT = "discreet certificate 1"

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from tests.cli.conftest import Desk

@@ -14,7 +14,7 @@ import pytest
 
 from discreet.log import probing
 from discreet.log.errors import LogError
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from tests.log.documents import HEAD, document, event, trace
 
 GOOD = document(trace("1", event()))

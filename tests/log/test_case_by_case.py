@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.wholelogs.amun.mechanism import Amun
 from tests.log.documents import document, event, trace
 

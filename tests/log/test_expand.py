@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.log.attributes import as_attributes
 from discreet.log.digest import content_digest
 from discreet.log.events import Classifier
-from discreet.log.expand import Expansion
-from discreet.log.reading import read_log
+from discreet.log.expansion import Expansion
+from discreet.log.formats.xes.writer import expanded_pieces, xes_pieces
+from discreet.log.loading import read_log
+from discreet.log.log_attributes import as_attributes
 from discreet.log.variants import Variants
 from discreet.log.writing import write_log
-from discreet.log.xes_writing import expanded_pieces, xes_pieces
 
 COUNTS = {
     ("a", "b", "a"): 3,

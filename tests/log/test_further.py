@@ -10,7 +10,7 @@ import pytest
 
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import PERSON, RESOURCE, sample_log
 from discreet.log.writing import write_log
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.writing import write_log
 from tests.log.documents import document, event, trace
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from discreet.log.errors import LogError
+from discreet.log.loading import read_log
 from discreet.log.mapping import load_mapping, save_mapping
-from discreet.log.reading import read_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.registry import mechanism
 from discreet.utility.subject import subject_of

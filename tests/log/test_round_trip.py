@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 from discreet.log.digest import content_digest
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.types import Type
 from discreet.log.writing import write_log
 

@@ -17,7 +17,7 @@ import pytest
 from discreet.log.cases import Cases, Question, amounts
 from discreet.log.errors import LogError
 from discreet.log.events import CASE, TIME, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import PERSON, sample_log
 from discreet.log.shaping import Reading
 from discreet.log.snapshot import Snapshot

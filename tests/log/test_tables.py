@@ -12,7 +12,7 @@ import pytest
 
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 
 HEADERS = {
     "pm4py": "case:concept:name,concept:name,time:timestamp",
@@ -170,5 +170,5 @@ def test_pandas_is_not_imported() -> None:
     import subprocess
     import sys
 
-    script = "import sys, discreet.log.reading; sys.exit('pandas' in sys.modules)"
+    script = "import sys, discreet.log.loading; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

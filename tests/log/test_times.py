@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from discreet.log.errors import LogError
-from discreet.log.times import check_timezone, first_bare, read_times, to_instants, why_unread
+from discreet.log.timestamps import check_timezone, first_bare, read_times, to_instants, why_unread
 
 
 def one(text: str, timezone: str = "UTC", form: str | None = None) -> str | None:

@@ -9,8 +9,8 @@ import pytest
 
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
+from discreet.log.loading import read_log
 from discreet.log.mapping import load_mapping, save_mapping
-from discreet.log.reading import read_log
 from tests.log.documents import document, event, trace
 
 ROWS = (

@@ -14,7 +14,7 @@ import pytest
 
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.types import check_plain, plain, text_of
 from discreet.mechanisms.registry import mechanism

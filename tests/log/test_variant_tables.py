@@ -10,9 +10,9 @@ import pytest
 
 import discreet
 from discreet.log.errors import LogError
-from discreet.log.reading import read_log
+from discreet.log.formats.variant_tables import read_variants, variants_digest, write_variants
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
-from discreet.log.variant_tables import read_variants, variants_digest, write_variants
 from discreet.log.variants import Variants
 from discreet.mechanisms.registry import mechanism
 from discreet.utility.subject import subject_of

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from discreet.log.attributes import Attribute
 from discreet.log.digest import content_digest
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
+from discreet.log.log_attributes import Attribute
 from discreet.log.writing import write_log
 from tests.conftest import RealLog, RealLogs, read_once
 

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from discreet.log.attributes import Attribute
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
+from discreet.log.log_attributes import Attribute
 from discreet.log.xes_plain import NotPlain, read_plain
 from tests.log.documents import HEAD, STAMP, document, event, trace
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.log.events import EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.summing import sums_over
 from discreet.log.variants import Variants
 from discreet.log.writing import write_log

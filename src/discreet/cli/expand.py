@@ -36,7 +36,7 @@ def expand(
     from discreet.log.engines.expanding import write_expanded
     from discreet.log.errors import LogError
     from discreet.log.files import atomic_write
-    from discreet.log.variant_tables import is_variant_table, read_variants, variants_digest
+    from discreet.log.formats.variant_tables import is_variant_table, read_variants, variants_digest
     from discreet.officer.checking import checked
     from discreet.releases import check_target, check_unused
 

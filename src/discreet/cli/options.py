@@ -260,7 +260,7 @@ def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLo
     from discreet.cli.console import err, stage, steward_note
     from discreet.log.engines.choosing import choose_engine
     from discreet.log.listing import files_of
-    from discreet.log.reading import read_log
+    from discreet.log.loading import read_log
 
     options = reading_options(values)
     given = _address(path)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from discreet.log.events import CASE, TIME, EventLog
-from discreet.log.expand import Expansion
+from discreet.log.expansion import Expansion
 from discreet.log.texts import as_text, per_case
 from discreet.log.variants import spans
 

@@ -15,7 +15,7 @@ from discreet import notebook
 from discreet.arrays import Integers, Ints
 from discreet.log.counted import Counted
 from discreet.log.errors import LogError
-from discreet.log.times import Clocks, microseconds_of
+from discreet.log.timestamps import Clocks, microseconds_of
 from discreet.log.variants import Variants, as_pandas, spans
 
 CASE = "case:concept:name"

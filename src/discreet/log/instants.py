@@ -8,7 +8,7 @@ import polars as pl
 from discreet.arrays import Integers
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
-from discreet.log.times import microseconds_of
+from discreet.log.timestamps import microseconds_of
 
 SECOND = 1_000_000
 HOUR = 3600 * SECOND

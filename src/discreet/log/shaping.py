@@ -13,7 +13,7 @@ from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, LeftOut
 from discreet.log.people import looks_like_a_person
 from discreet.log.raw import RawTable
-from discreet.log.times import (
+from discreet.log.timestamps import (
     Clocks,
     Instants,
     check_timezone,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.log.attributes import Attribute, as_mapping, from_json, to_json
 from discreet.log.errors import LogError
 from discreet.log.files import readable
+from discreet.log.log_attributes import Attribute, as_mapping, from_json, to_json
 from discreet.log.probing import probe
 from discreet.log.raw import RawTable, by_row
 

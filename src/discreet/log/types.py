@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import polars as pl
 
 from discreet.log.errors import LogError, option
-from discreet.log.times import DATE_ORDERS, to_instants, within_calendar
+from discreet.log.timestamps import DATE_ORDERS, to_instants, within_calendar
 
 Type = Literal["text", "integer", "number", "boolean", "date"]
 TYPES: tuple[Type, ...] = get_args(Type)

@@ -13,10 +13,9 @@ from typing import BinaryIO, cast
 
 import polars as pl
 
-from discreet.log.attributes import as_attributes
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.expand import Expansion
+from discreet.log.expansion import Expansion
 from discreet.log.files import (
     CSV_FORBIDS,
     LOG_SUFFIXES,
@@ -24,10 +23,11 @@ from discreet.log.files import (
     XML_FORBIDS,
     atomic_write,
 )
+from discreet.log.formats.xes.writer import expanded_pieces, xes_pieces
 from discreet.log.layout import file_names
+from discreet.log.log_attributes import as_attributes
 from discreet.log.tables import parquet_metadata
 from discreet.log.texts import as_text, marked
-from discreet.log.xes_writing import expanded_pieces, xes_pieces
 
 EXPANDED_ZSTD = 1
 """How hard cases of released variants are packed: random names are all that is left to pack."""

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Ints
-from discreet.log.attributes import Attribute, as_mapping
 from discreet.log.errors import LogError, option
+from discreet.log.log_attributes import Attribute, as_mapping
 from discreet.log.raw import RawTable
 
 TYPES = frozenset({"string", "date", "int", "float", "boolean", "id"})

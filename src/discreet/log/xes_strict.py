@@ -9,9 +9,9 @@ from xml.parsers import expat
 import numpy as np
 import polars as pl
 
-from discreet.log.attributes import Attribute, Value
 from discreet.log.errors import LogError
-from discreet.log.times import to_instants
+from discreet.log.log_attributes import Attribute, Value
+from discreet.log.timestamps import to_instants
 from discreet.log.xes_content import TYPES, Cells, Content, Lines
 
 MAX_DEPTH = 100

@@ -22,7 +22,7 @@ from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Courses, Engine
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import PERSON, sample_log
 from discreet.log.variants import Variants
 from discreet.testing.conformance import demand, refusing

@@ -10,7 +10,7 @@ import polars as pl
 from discreet.arrays import Floats, Integers
 from discreet.log.errors import LogError
 from discreet.log.instants import DAY, MONDAY
-from discreet.log.times import microseconds_of
+from discreet.log.timestamps import microseconds_of
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Step
 from discreet.wholelogs.attributes import kind_of

@@ -11,7 +11,7 @@ from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Engine
 from discreet.log.engines.sources import from_parquet
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.shaping import Reading
 from discreet.testing import ENGINE_CHECKS, ConformanceError, check_engine
 from tests.conftest import RealLog, read_once

@@ -16,7 +16,7 @@ from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.log.writing import write_log

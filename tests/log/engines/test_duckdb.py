@@ -19,7 +19,7 @@ from discreet.log.engines.scratch import PREFIX, Scratch, sweep
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import microseconds
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import PERSON, sample_log
 from discreet.log.writing import write_log
 

@@ -15,7 +15,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.log.engines.lazy import EngineLog
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import PERSON, sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.base import Mechanism, bound_individuals

@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, text
 from discreet.log.engines.lazy import EngineLog
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import PERSON, sample_log
 from discreet.mechanisms.registry import mechanism
 from tests.ledger.postgres import programs, temporary_server

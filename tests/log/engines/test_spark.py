@@ -17,7 +17,7 @@ from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Engine
 from discreet.log.errors import LogError
 from discreet.log.events import LIFECYCLE
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import PERSON, sample_log
 from discreet.log.shaping import Reading
 from discreet.mechanisms.registry import mechanism

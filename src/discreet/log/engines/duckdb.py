@@ -17,7 +17,7 @@ from discreet.log.engines.scratch import Scratch
 from discreet.log.engines.sql import FILE_BITS, SqlEngine
 from discreet.log.errors import LogError, option
 from discreet.log.snapshot import Snapshot
-from discreet.log.times import Clocks
+from discreet.log.timestamps import Clocks
 
 if TYPE_CHECKING:
     import duckdb

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.log.attributes import as_attributes
 from discreet.log.engines.duckdb import connect, explained
 from discreet.log.engines.limits import memory_limit
 from discreet.log.engines.quoting import literal, quoted
 from discreet.log.engines.scratch import Scratch
 from discreet.log.events import ACTIVITY, CASE, TIME
-from discreet.log.expand import numbered
+from discreet.log.expansion import numbered
 from discreet.log.files import replacing
 from discreet.log.instants import SECOND
+from discreet.log.log_attributes import as_attributes
 from discreet.log.tables import parquet_metadata
 from discreet.log.variants import Variants
 from discreet.log.writing import write_log

@@ -12,7 +12,7 @@ from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, labels_of
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Reading, Shaped
-from discreet.log.times import Clocks, within_calendar
+from discreet.log.timestamps import Clocks, within_calendar
 
 
 @dataclass(frozen=True)

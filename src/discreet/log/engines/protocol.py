@@ -11,7 +11,7 @@ from discreet.arrays import Integers
 from discreet.log.cases import Sums
 from discreet.log.events import LeftOut
 from discreet.log.follows import Follows
-from discreet.log.times import Clocks
+from discreet.log.timestamps import Clocks
 from discreet.log.variants import Variants
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from discreet.log.delimited import delimited_pieces
 from discreet.log.engines.limits import memory_limit
 from discreet.log.errors import LogError, option
-from discreet.log.objects import as_texts, from_arrow
+from discreet.log.formats.csv import delimited_pieces
+from discreet.log.formats.objects import as_texts, from_arrow
 from discreet.log.raw import below_header, by_row
 from discreet.log.snapshot import Snapshot
 from discreet.log.tables import by_file, same_schema

@@ -31,7 +31,7 @@ from discreet.log.listing import files_of
 from discreet.log.shaping import Reading
 from discreet.log.snapshot import Snapshot
 from discreet.log.tables import same_schema
-from discreet.log.times import EPOCHS
+from discreet.log.timestamps import EPOCHS
 
 if TYPE_CHECKING:
     pass

@@ -27,7 +27,7 @@ from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
 from discreet.log.raw import by_row
 from discreet.log.shaping import no_such_transition
-from discreet.log.times import Clocks, in_range
+from discreet.log.timestamps import Clocks, in_range
 from discreet.log.variants import Variants
 
 FILE_BITS = 40

@@ -14,8 +14,8 @@ from discreet.advice.knowing import found_by
 from discreet.log.columns import WORDS
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
+from discreet.log.loading import column_names
 from discreet.log.mapping import save_mapping
-from discreet.log.reading import column_names
 from discreet.log.types import plain
 from discreet.utility.before_after import durations_plot, lengths_plot
 from discreet.web.work.pictures import over_time_plot, write_maps

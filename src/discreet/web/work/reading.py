@@ -13,7 +13,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.files import GZIP_MAGIC, readable
 from discreet.log.listing import PARQUET, files_of
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.tables import same_schema
 from discreet.log.types import declared
 from discreet.product import declared_types

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Ints
-from discreet.log.attributes import Attribute
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
-from discreet.log.expand import Expansion
+from discreet.log.expansion import Expansion
 from discreet.log.files import XML_FORBIDS
+from discreet.log.log_attributes import Attribute
 from discreet.log.texts import as_text, per_case, xes_type
 
 EXTENSIONS = {

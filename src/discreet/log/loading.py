@@ -12,23 +12,23 @@ from typing import Any, Concatenate, ParamSpec
 
 import polars as pl
 
-from discreet.log.delimited import read_delimited
 from discreet.log.engines.choosing import choose_engine
 from discreet.log.engines.limits import memory_limit
 from discreet.log.engines.memory import check_ties
 from discreet.log.engines.opening import collected, counted_by_duckdb, source_of, without_order
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.excel import read_excel
-from discreet.log.expand import one_by_one
+from discreet.log.expansion import one_by_one
 from discreet.log.files import XES_SUFFIXES, standard_input
+from discreet.log.formats.csv import read_delimited
+from discreet.log.formats.excel import read_excel
+from discreet.log.formats.objects import read_object
+from discreet.log.formats.variant_tables import is_variant_table, read_variants
 from discreet.log.listing import PARQUET, files_of, origin_of
-from discreet.log.objects import read_object
 from discreet.log.raw import RawTable
 from discreet.log.shaping import Reading, Shaped
 from discreet.log.snapshot import Snapshot
 from discreet.log.tables import read_parquet, same_schema
-from discreet.log.variant_tables import is_variant_table, read_variants
 from discreet.log.xes import read_xes
 
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")

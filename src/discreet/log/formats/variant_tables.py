@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from discreet.log.attributes import as_attributes
 from discreet.log.errors import LogError
 from discreet.log.files import atomic_write
+from discreet.log.log_attributes import as_attributes
 from discreet.log.tables import parquet_metadata, read_parquet
 from discreet.log.variants import Variants
 
