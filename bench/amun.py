@@ -16,9 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.log.assemble import assemble
 from discreet.log.dafsa import Dafsa
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, assemble
 from discreet.log.instants import DAY, HOUR
 from discreet.log.loading import read_log
 from discreet.privacy.noise import geometric

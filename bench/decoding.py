@@ -17,7 +17,7 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.log.probing import probe, stop
+from discreet.log.formats.parquet import probe, stop
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 

@@ -21,11 +21,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from discreet.log.engines.view import sums_over
 from discreet.log.events import EventLog
 from discreet.log.instants import microseconds
 from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
-from discreet.log.summing import sums_over
 from discreet.privacy.randomness import Randomness
 from discreet.utility.attributes import MEASURES as VALUES
 from discreet.utility.calendar import MEASURES as TIMES

@@ -12,8 +12,8 @@ from time import monotonic, sleep
 import polars as pl
 import pytest
 
-from discreet.log import probing
 from discreet.log.errors import LogError
+from discreet.log.formats import parquet
 from discreet.log.loading import read_log
 from tests.log.documents import HEAD, document, event, trace
 
@@ -170,14 +170,14 @@ def test_parquet_that_crashes_its_reader(
     path = tmp_path / "log.parquet"
     table = pl.DataFrame({"case": ["1"], "activity": ["a"], "time": ["2020-01-01"]})
     table.write_parquet(path)
-    monkeypatch.setattr(probing, "_children", {})
+    monkeypatch.setattr(parquet, "_children", {})
     with monkeypatch.context() as patch:
-        patch.setattr(probing, "_CHILD_PROGRAM", f"import os, sys; sys.stdin.readline(); {crash}")
+        patch.setattr(parquet, "_CHILD_PROGRAM", f"import os, sys; sys.stdin.readline(); {crash}")
         refused(path, path.read_bytes(), "pages are damaged")
         patch.setattr("sys.executable", str(tmp_path / "no python"))
         assert read_log(path).events == 1
     assert read_log(path).events == 1
-    probing.stop_child()
+    parquet.stop_child()
 
 
 def test_an_interrupted_question_leaves_no_answer_behind(
@@ -185,21 +185,21 @@ def test_an_interrupted_question_leaves_no_answer_behind(
 ) -> None:
     path = tmp_path / "log.parquet"
     pl.DataFrame({"case": ["1"]}).write_parquet(path)
-    probing.probe([path], None)
-    before = probing._children[os.getpid()]
-    answer = probing._child_answer
+    parquet.probe([path], None)
+    before = parquet._children[os.getpid()]
+    answer = parquet._child_answer
 
     def interrupted(asked: str) -> tuple[int, str | None]:
         answer(asked)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(probing, "_child_answer", interrupted)
+    monkeypatch.setattr(parquet, "_child_answer", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        probing.probe([path], None)
+        parquet.probe([path], None)
     assert before.poll() is not None
     monkeypatch.undo()
-    probing.probe([path], None)
-    assert probing._children[os.getpid()] is not before
+    parquet.probe([path], None)
+    assert parquet._children[os.getpid()] is not before
 
 
 def test_a_child_reads_many_parquet_files_and_goes_with_its_parent(tmp_path: Path) -> None:
@@ -208,11 +208,11 @@ def test_a_child_reads_many_parquet_files_and_goes_with_its_parent(tmp_path: Pat
     (tmp_path / "bad.parquet").write_bytes(b"PAR1" + b"\xff" * 60 + b"PAR1")
     program = (
         "import os, sys; from pathlib import Path; from discreet import LogError, read_log\n"
-        "from discreet.log import probing\n"
+        "from discreet.log.formats import parquet\n"
         "for name in ('good', 'bad', 'good'):\n"
         "    try: print(read_log(Path(sys.argv[1]) / f'{name}.parquet').events, flush=True)\n"
         "    except LogError: print('refused', flush=True)\n"
-        "    print(probing._children[os.getpid()].pid, flush=True)\n"
+        "    print(parquet._children[os.getpid()].pid, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]

@@ -201,7 +201,9 @@ def test_parquet(data: st.DataObject) -> None:
         return frame
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.log.tables.probe", lambda *_: None)  # these files are sound
+        patch.setattr(
+            "discreet.log.formats.parquet.probe", lambda *_: None
+        )  # these files are sound
         rows = interleaved(data.draw, few, more)
         alone = [row for case in few for row in case]
         hold(*(outcome(table(r).write_parquet, ".parquet", options) for r in (alone, more, rows)))

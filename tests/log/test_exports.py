@@ -16,7 +16,7 @@ import xlsxwriter
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog, LeftOut
 from discreet.log.loading import read_log
-from discreet.log.mapping import load_mapping, save_mapping
+from discreet.log.reading import load_mapping, save_mapping
 from tests.log.documents import document, event, trace
 
 GERMAN = (

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.log.errors import LogError
 from discreet.log.loading import read_log
-from discreet.log.mapping import load_mapping, save_mapping
+from discreet.log.reading import load_mapping, save_mapping
 from discreet.log.writing import write_log
 from discreet.mechanisms.registry import mechanism
 from discreet.utility.subject import subject_of

@@ -10,11 +10,11 @@ import pytest
 import r4pm
 from polars.testing import assert_frame_equal
 
+from discreet.log.datatypes import Type
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.files import opened
+from discreet.log.formats.xes.reader import read_plain
 from discreet.log.loading import read_log
-from discreet.log.types import Type
-from discreet.log.xes_plain import read_plain
 from tests.conftest import REAL_LOGS, RealLog, RealLogs, read_once
 
 Located = tuple[RealLog, Path]

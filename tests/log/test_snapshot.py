@@ -15,13 +15,13 @@ import polars as pl
 import pytest
 
 from discreet.log.cases import Cases, Question, amounts
+from discreet.log.engines.view import sums_over
 from discreet.log.errors import LogError
 from discreet.log.events import CASE, TIME, EventLog
+from discreet.log.files import Snapshot
 from discreet.log.loading import read_log
+from discreet.log.reading import Reading
 from discreet.log.samples import PERSON, sample_log
-from discreet.log.shaping import Reading
-from discreet.log.snapshot import Snapshot
-from discreet.log.summing import sums_over
 from discreet.log.writing import write_log
 from discreet.mechanisms.registry import mechanism
 

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from discreet.log.datatypes import check_plain, plain, text_of
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
-from discreet.log.types import check_plain, plain, text_of
 from discreet.mechanisms.registry import mechanism
 
 ENGINES = ["memory", *(["duckdb"] if importlib.util.find_spec("duckdb") else [])]

@@ -206,7 +206,7 @@ def test_real_logs_round_trip(
     tmp_path: Path, real_log: tuple[RealLog, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Case by case, and without needing the strict reader."""
-    monkeypatch.setattr("discreet.log.xes.read_strict", None)
+    monkeypatch.setattr("discreet.log.formats.xes.reader.read_strict", None)
     log = read_once(real_log[1])
     log = log.take_cases(range(min(log.cases, 3_000)))
     write_log(log, tmp_path / "log.xes")

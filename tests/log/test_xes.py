@@ -13,9 +13,9 @@ from polars.testing import assert_frame_equal
 
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+from discreet.log.formats.xes.reader import NotPlain, read_plain
 from discreet.log.loading import read_log
 from discreet.log.log_attributes import Attribute
-from discreet.log.xes_plain import NotPlain, read_plain
 from tests.log.documents import HEAD, STAMP, document, event, trace
 
 
@@ -231,7 +231,7 @@ def test_blocks_and_long_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     text = document(*traces)
     whole = read(tmp_path, text)
     for size in (100, 1000, 5000):
-        monkeypatch.setattr("discreet.log.xes_plain._BLOCK", size)
+        monkeypatch.setattr("discreet.log.formats.xes.reader._BLOCK", size)
         assert is_plain(text)
         assert_frame_equal(read(tmp_path, text).table, whole.table)
 

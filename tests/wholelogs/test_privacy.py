@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.log.engines.view import sums_over
 from discreet.log.events import EventLog
 from discreet.log.loading import read_log
-from discreet.log.summing import sums_over
 from discreet.log.variants import Variants
 from discreet.log.writing import write_log
 from discreet.mechanisms.base import bound_individuals

@@ -18,10 +18,9 @@ import numpy as np
 
 from discreet.arrays import Integers, Ints
 from discreet.audits.reference import ExactGaussian
-from discreet.log.engines.counting import InEngine
-from discreet.log.engines.lazy import staying
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Sizes
+from discreet.log.engines.view import InEngine, staying
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.choice import Choice

@@ -10,9 +10,9 @@ from operator import mul
 import numpy as np
 import polars as pl
 
+from discreet.log.datatypes import as_text, per_case
 from discreet.log.events import CASE, TIME, EventLog
 from discreet.log.expansion import Expansion
-from discreet.log.texts import as_text, per_case
 from discreet.log.variants import spans
 
 CASES_AT_ONCE = 100_000

@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers, Ints
-from discreet.log.assemble import assemble
-from discreet.log.events import CASE, Classifier, EventLog
+from discreet.log.columns import laid_out
+from discreet.log.events import CASE, Classifier, EventLog, assemble
 from discreet.log.instants import SECOND
-from discreet.log.layout import laid_out
 from discreet.log.variants import Variants, spans
 
 

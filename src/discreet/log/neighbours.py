@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from discreet.log.engines.lazy import staying
+from discreet.log.engines.view import staying
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import DAY, HOUR
 

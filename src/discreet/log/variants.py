@@ -1,4 +1,7 @@
-"""Variants: distinct activity sequences and how many cases follow each."""
+"""Variants: distinct activity sequences and how many cases follow each.
+
+Variants of which the counts are known, and sequences only where they are asked for.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -244,3 +247,34 @@ def _gather(
 ) -> Variants:
     positions, fresh = spans(offsets, chosen)
     return Variants(activities, codes[positions].astype(np.int32), fresh, counts)
+
+
+class Counted(Protocol):
+    """A multiset of sequences, of which there may be more than this process can hold.
+
+    `counts` says how many cases follow each sequence; `take` brings the sequences themselves.
+    Whatever is decided by the counts alone can be decided for all and fetched for a few. The
+    sequences are in canonical order, as `Variants` are: their order tells nothing of the counts.
+    """
+
+    @property
+    def activities(self) -> tuple[str, ...]:
+        """The labels that the sequences are made of."""
+
+    @property
+    def counts(self) -> Ints:
+        """How many cases follow each sequence."""
+
+    @property
+    def lengths(self) -> Ints:
+        """Number of events of each sequence."""
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+
+    def __len__(self) -> int:
+        """Number of sequences."""
+
+    def take(self, indices: Ints, counts: Ints | None = None) -> Variants:
+        """The chosen sequences in the order given, with new counts if any are given."""

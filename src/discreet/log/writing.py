@@ -13,6 +13,8 @@ from typing import BinaryIO, cast
 
 import polars as pl
 
+from discreet.log.columns import file_names
+from discreet.log.datatypes import as_text, marked
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.expansion import Expansion
@@ -23,11 +25,9 @@ from discreet.log.files import (
     XML_FORBIDS,
     atomic_write,
 )
+from discreet.log.formats.parquet import parquet_metadata
 from discreet.log.formats.xes.writer import expanded_pieces, xes_pieces
-from discreet.log.layout import file_names
 from discreet.log.log_attributes import as_attributes
-from discreet.log.tables import parquet_metadata
-from discreet.log.texts import as_text, marked
 
 EXPANDED_ZSTD = 1
 """How hard cases of released variants are packed: random names are all that is left to pack."""

@@ -10,10 +10,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.log.counted import Counted
 from discreet.log.events import EventLog, Reads
 from discreet.log.neighbours import Case, Pair, traces
-from discreet.log.variants import Variants
+from discreet.log.variants import Counted, Variants
 from discreet.mechanisms.audit_cases import (
     FIRST_CASE,
     FREQUENT,

@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 
 from discreet.log.cases import Cases, amounts
-from discreet.log.engines.counting import InEngine
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Courses, Engine
+from discreet.log.engines.view import InEngine
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.loading import read_log

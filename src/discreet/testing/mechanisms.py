@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from discreet.certificate import Certificate
-from discreet.log.engines.lazy import staying
+from discreet.log.engines.view import staying
 from discreet.log.errors import LogError
 from discreet.log.events import CASE, TIME, EventLog
 from discreet.log.instants import DAY

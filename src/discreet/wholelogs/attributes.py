@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Booleans, Floats, Integers
+from discreet.log.datatypes import check_plain, text_of
 from discreet.log.errors import LogError, option
-from discreet.log.types import check_plain, text_of
 from discreet.wholelogs.declaring import CORE, Attribute
 
 MOST_VOTES = 8

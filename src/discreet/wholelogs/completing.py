@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from discreet.log.assemble import assemble
 from discreet.log.cases import Sums
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, assemble
 from discreet.log.variants import Variants, spans
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Step

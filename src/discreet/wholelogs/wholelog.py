@@ -178,7 +178,7 @@ class WholeLog(Mechanism["EventLog"]):
 
     def check(self, log: EventLog) -> None:
         """Refuse before anything is spent: also a log without times or an attribute asked for."""
-        from discreet.log.summing import sums_over
+        from discreet.log.engines.view import sums_over
         from discreet.wholelogs.attributes import check_attribute
         from discreet.wholelogs.work import check_begun
 
@@ -193,7 +193,7 @@ class WholeLog(Mechanism["EventLog"]):
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log."""
-        from discreet.log.summing import sums_over
+        from discreet.log.engines.view import sums_over
         from discreet.wholelogs.clock import outside_stretch
         from discreet.wholelogs.naming import rare_values
 
@@ -210,7 +210,7 @@ class WholeLog(Mechanism["EventLog"]):
         return found
 
     def _draw(self, log: EventLog, rng: Randomness) -> EventLog:
-        from discreet.log.summing import sums_over
+        from discreet.log.engines.view import sums_over
         from discreet.wholelogs.completing import complete
 
         variants = self.inner._draw(log, rng)

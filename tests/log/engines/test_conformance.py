@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from discreet.log.engines.memory import MemoryEngine
-from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Engine
-from discreet.log.engines.sources import from_parquet
+from discreet.log.engines.sources import Plan, from_parquet
 from discreet.log.loading import read_log
-from discreet.log.shaping import Reading
+from discreet.log.reading import Reading
 from discreet.testing import ENGINE_CHECKS, ConformanceError, check_engine
 from tests.conftest import RealLog, read_once
 
@@ -55,7 +54,7 @@ def test_real_logs_are_counted_alike(small_real_log: tuple[RealLog, Path]) -> No
 def test_an_engine_that_forgets_the_position_is_found(
     check: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.log.engines.plan import Layout
+    from discreet.log.engines.sources import Layout
 
     reversed_order = property(lambda self: ["ts", "-pos"])
     monkeypatch.setattr(Layout, "order", reversed_order)
@@ -64,10 +63,12 @@ def test_an_engine_that_forgets_the_position_is_found(
 
 
 def test_numbers_that_forget_the_position_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.log.engines import packing, sql
+    from discreet.log.engines import sql
 
-    def forgetful(fields: list[packing.Field], room: dict[str, int]) -> str | None:
-        return packing.packed([field for field in fields if "pos" not in field.expression], room)
+    packed = sql.packed
+
+    def forgetful(fields: list[sql.Field], room: dict[str, int]) -> str | None:
+        return packed([field for field in fields if "pos" not in field.expression], room)
 
     monkeypatch.setattr(sql, "packed", forgetful)
     with pytest.raises(ConformanceError, match="variants"):

@@ -11,9 +11,8 @@ import pytest
 from scipy import stats
 
 from discreet.arrays import Integers
-from discreet.log.engines.counting import InEngine
-from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.memory import MemoryEngine
+from discreet.log.engines.view import EngineLog, InEngine
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.loading import read_log
@@ -41,7 +40,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def many(path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineLog:
     """A log whose variants are too many by a limit that is lowered for the test."""
-    monkeypatch.setattr("discreet.log.engines.lazy.MOST_VARIANTS", 50)
+    monkeypatch.setattr("discreet.log.engines.view.MOST_VARIANTS", 50)
     log = read_log(path, engine="duckdb")
     assert isinstance(log, EngineLog)
     return log
@@ -167,7 +166,7 @@ def test_ties_at_the_cut_of_the_votes_are_not_broken_by_raw_counts(
     Were they chosen in the order of the raw counts, a variant with one case more than the others
     would come last of them: an event that hardly ever happens with the case and often without.
     """
-    monkeypatch.setattr("discreet.log.engines.lazy.MOST_VARIANTS", 50)
+    monkeypatch.setattr("discreet.log.engines.view.MOST_VARIANTS", 50)
     monkeypatch.setattr("discreet.mechanisms.headtail.tail.MOST_VOTED", 8)
     monkeypatch.setattr(ReservedSelection, "noisy", same_answers)
     ballots = []

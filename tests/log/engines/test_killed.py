@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from discreet.ledger.ledger import Ledger
-from discreet.log.engines.scratch import PREFIX, Scratch
+from discreet.log.engines.duckdb import PREFIX, Scratch
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.privacy.guarantee import Budget

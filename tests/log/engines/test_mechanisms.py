@@ -12,7 +12,7 @@ import discreet
 from discreet.ledger import storage
 from discreet.ledger.fingerprint import fingerprint
 from discreet.ledger.ledger import Ledger
-from discreet.log.engines.lazy import EngineLog
+from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.loading import read_log

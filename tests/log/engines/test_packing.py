@@ -7,7 +7,7 @@ import random
 import pytest
 
 from discreet.log.engines.duckdb import DuckDBEngine
-from discreet.log.engines.packing import Field, packed
+from discreet.log.engines.sql import Field, packed
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra duckdb")
 

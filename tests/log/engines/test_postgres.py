@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from sqlalchemy import create_engine, text
 
-from discreet.log.engines.lazy import EngineLog
+from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME
 from discreet.log.loading import read_log

@@ -12,14 +12,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from discreet.log.engines.lazy import EngineLog
-from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Engine
+from discreet.log.engines.sources import Plan
+from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError
 from discreet.log.events import LIFECYCLE
 from discreet.log.loading import read_log
+from discreet.log.reading import Reading
 from discreet.log.samples import PERSON, sample_log
-from discreet.log.shaping import Reading
 from discreet.mechanisms.registry import mechanism
 from discreet.testing import ENGINE_CHECKS, check_engine
 from tests import golden

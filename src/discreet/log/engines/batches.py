@@ -13,9 +13,9 @@ import polars as pl
 
 from discreet.arrays import Integers
 from discreet.log.cases import Cases, Question, added
-from discreet.log.engines.plan import Plan
-from discreet.log.raw import RawTable
-from discreet.log.shaping import Reading
+from discreet.log.columns import RawTable
+from discreet.log.engines.sources import Plan
+from discreet.log.reading import Reading
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,13 +12,13 @@ import polars as pl
 
 from discreet.arrays import Integers, Ints
 from discreet.log.cases import Cases, Question, added
-from discreet.log.engines.limits import memory_limit
-from discreet.log.engines.plan import unbroken_ties
+from discreet.log.datatypes import per_case
+from discreet.log.engines.capacity import memory_limit
 from discreet.log.engines.protocol import Courses, Facts, Sizes
+from discreet.log.engines.sources import unbroken_ties
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog, labels_of
 from discreet.log.follows import Follows
 from discreet.log.instants import microseconds
-from discreet.log.texts import per_case
 from discreet.log.variants import Variants
 
 AT_ONCE = 100_000

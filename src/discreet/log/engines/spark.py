@@ -20,17 +20,14 @@ import polars as pl
 
 from discreet.log.cases import AMOUNT, KEY, Question, added
 from discreet.log.engines.batches import EVENTS, Reader
-from discreet.log.engines.lazy import EngineLog
-from discreet.log.engines.limits import memory_limit
-from discreet.log.engines.plan import Plan
-from discreet.log.engines.quoting import quoted
-from discreet.log.engines.sources import Source, heights_of
-from discreet.log.engines.sql import FILE_BITS, SqlEngine
+from discreet.log.engines.capacity import memory_limit
+from discreet.log.engines.sources import Plan, Source, heights_of
+from discreet.log.engines.sql import FILE_BITS, SqlEngine, quoted
+from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError, option
-from discreet.log.listing import files_of
-from discreet.log.shaping import Reading
-from discreet.log.snapshot import Snapshot
-from discreet.log.tables import same_schema
+from discreet.log.files import Snapshot, files_of
+from discreet.log.formats.parquet import same_schema
+from discreet.log.reading import Reading
 from discreet.log.timestamps import EPOCHS
 
 if TYPE_CHECKING:

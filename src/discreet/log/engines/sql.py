@@ -3,30 +3,33 @@
 Three tables hold everything: `events` (case_id, label, ts, what breaks ties, whose case it is),
 `cases` (case_id and its sequence of codes) and `variants` (sequence, how many cases follow it, and
 its place in canonical order).
+
+Several numbers of an event in one, so that sorting these sorts the events.
+
+Names and texts as SQL writes them.
 """
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import count
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
 from discreet.log.cases import Sums
+from discreet.log.columns import by_row
 from discreet.log.engines.batches import Reader, flat
-from discreet.log.engines.packing import Field, packed
-from discreet.log.engines.plan import Plan, unbroken_ties
 from discreet.log.engines.protocol import Courses, Facts, Sizes
+from discreet.log.engines.sources import Plan, unbroken_ties
 from discreet.log.errors import LogError
 from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
-from discreet.log.raw import by_row
-from discreet.log.shaping import no_such_transition
+from discreet.log.reading import no_such_transition
 from discreet.log.timestamps import Clocks, in_range
 from discreet.log.variants import Variants
 
@@ -441,3 +444,38 @@ class SqlEngine(ABC):
         self._facts = Facts(
             kept, events, whole.activities, whole.period, whole.left_out, whole.clocks
         )
+
+
+class Field(NamedTuple):
+    """A number as SQL computes it, and the largest that occurs; none is below zero."""
+
+    expression: str
+    largest: int
+
+
+def packed(fields: Sequence[Field], room: Mapping[str, int]) -> str | None:
+    """One number with the given ones side by side, the first in front; None if they do not fit.
+
+    `room` says which types of numbers there are and how many bits they have besides the sign.
+    Each field has as many bits as its largest number needs, so none reaches into another: numbers
+    of this kind are in the same order as their fields one after another, and equal only if all
+    fields are. The last field is the number modulo two to the power of its bits.
+    """
+    bits = [field.largest.bit_length() for field in fields]
+    kind = next((kind for kind, size in room.items() if sum(bits) <= size), None)
+    if kind is None or not fields:
+        return None
+    number = f"CAST({fields[0].expression} AS {kind})"
+    for field, size in zip(fields[1:], bits[1:], strict=True):
+        number = f"(({number} << {size}) | {field.expression})"
+    return number
+
+
+def quoted(name: str, mark: str = '"') -> str:
+    """A name as SQL writes it, whatever it contains."""
+    return mark + name.replace(mark, 2 * mark) + mark
+
+
+def literal(value: Any) -> str:
+    """A text as SQL writes it."""
+    return "'" + str(value).replace("'", "''") + "'"

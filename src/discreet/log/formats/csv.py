@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from discreet.log.columns import RawTable, below_header
 from discreet.log.errors import LogError, option
 from discreet.log.files import opened
-from discreet.log.raw import RawTable, below_header
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BOM = b"\xef\xbb\xbf"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from discreet.log.columns import RawTable, below_header
 from discreet.log.errors import LogError, option
 from discreet.log.files import readable
-from discreet.log.raw import RawTable, below_header
 
 
 def read_excel(path: Path, sheet: str | None = None) -> RawTable:

@@ -11,8 +11,8 @@ from uuid import UUID
 
 import polars as pl
 
+from discreet.log.columns import RawTable, by_row
 from discreet.log.errors import LogError
-from discreet.log.raw import RawTable, by_row
 
 _NAME = "the table"
 

@@ -15,8 +15,8 @@ import polars as pl
 
 from discreet.log.errors import LogError
 from discreet.log.files import atomic_write
+from discreet.log.formats.parquet import parquet_metadata, read_parquet
 from discreet.log.log_attributes import as_attributes
-from discreet.log.tables import parquet_metadata, read_parquet
 from discreet.log.variants import Variants
 
 SUFFIX = ".variants.parquet"

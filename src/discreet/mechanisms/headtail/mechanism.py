@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.log.counted import Counted
 from discreet.log.events import Reads
 from discreet.log.neighbours import Case, Pair
-from discreet.log.variants import Variants
+from discreet.log.variants import Counted, Variants
 from discreet.mechanisms.audit_cases import (
     EMPTIED_HEAD,
     FILLED_HEAD,

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 
 from discreet.arrays import Ints
-from discreet.log.counted import Counted
-from discreet.log.variants import Variants
+from discreet.log.variants import Counted, Variants
 from discreet.mechanisms.headtail.spending import sample_name
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.privacy.randomness import Randomness

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Ints
+from discreet.log.datatypes import as_text, per_case, xes_type
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.expansion import Expansion
 from discreet.log.files import XML_FORBIDS
 from discreet.log.log_attributes import Attribute
-from discreet.log.texts import as_text, per_case, xes_type
 
 EXTENSIONS = {
     "concept": "Concept",

@@ -1,18 +1,26 @@
-"""From a table as it stood in the file to one under XES names, each value read by itself."""
+"""From a table as it stood in the file to one under XES names, each value read by itself.
+
+Reading options kept in a file, so that the next export is read like the last.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 import polars as pl
 
-from discreet.log.columns import WORDS, choose, existing
+from discreet.log.cautions import looks_like_a_person
+from discreet.log.columns import WORDS, RawTable, choose, existing
+from discreet.log.datatypes import TYPES, Type, check_plain, declared, text_of, typed
 from discreet.log.errors import LogError, option
-from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, LeftOut
-from discreet.log.people import looks_like_a_person
-from discreet.log.raw import RawTable
+from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, Classifier, EventLog, LeftOut
+from discreet.log.files import atomic_write, readable
 from discreet.log.timestamps import (
     Clocks,
     Instants,
@@ -23,7 +31,6 @@ from discreet.log.timestamps import (
     shown,
     why_unread,
 )
-from discreet.log.types import TYPES, Type, check_plain, declared, text_of, typed
 from discreet.parameters import Parameter, ParameterError, parameter
 from discreet.parameters import declared as parameters_of
 
@@ -436,3 +443,49 @@ def _check_present(values: pl.Series, word: str, raw: RawTable) -> None:
             f"have none); fill it in, or leave such cases out with drop_incomplete=True "
             "(--drop-incomplete)"
         )
+
+
+def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The options of reading that a TOML file holds, checked."""
+    path = Path(path)
+    try:
+        with readable(path):
+            found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LogError(f"{path.name} is not TOML: {error}") from None
+    known = Reading.parameters("file")
+    for key in found:
+        if key not in known:
+            raise LogError(
+                f"{path.name}: {key!r} is not an option of reading; known are "
+                f"{', '.join(sorted(known))}"
+            )
+    try:
+        Reading(**found)
+    except LogError as error:
+        raise LogError(f"{path.name}: {error}") from None
+    return found
+
+
+def save_mapping(
+    path: str | os.PathLike[str], log: EventLog, options: Mapping[str, Any] | None = None
+) -> None:
+    """Keep how a log was read: the columns that were found, and the options that were given.
+
+    Standard names of columns need no entry. An existing file is left alone.
+    """
+    path = Path(path)
+    if path.exists():
+        raise LogError(f"{path} exists already; choose another name, or remove it first")
+    kept = {WORDS[role]: name for role, name in log.names.items() if name != role and role in WORDS}
+    offered = Reading.parameters("file")
+    said = {key: value for key, value in (options or {}).items() if key in offered}
+    kept |= {key: value for key, value in said.items() if value is not None}
+    given: Mapping[str, str] | str = kept.pop("types", {})
+    types = declared(given) if isinstance(given, str) else given
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in kept.items()]
+    if types:
+        lines += ["", "[types]"]
+        lines += [f"{json.dumps(name)} = {json.dumps(kind)}" for name, kind in types.items()]
+    with atomic_write(path) as file:
+        file.write("\n".join([*lines, ""]).encode())

@@ -1,4 +1,6 @@
-"""The fast XES reader: columns of text instead of one element after another.
+"""Reading XES: fast where the file is plain, strict where it is not.
+
+The fast XES reader: columns of text instead of one element after another.
 
 A plain log has only quotes that delimit keys and values. Cut at the quotes, its traces fall
 into four alternating parts: markup, key, ` value=`, value. The markup parts of a whole log are a
@@ -11,15 +13,65 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import BinaryIO, NamedTuple
+from pathlib import Path
+from typing import BinaryIO, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
+from discreet.log.columns import RawTable
 from discreet.log.errors import LogError
-from discreet.log.xes_content import Cells, Content
-from discreet.log.xes_strict import Parser
+from discreet.log.files import opened
+from discreet.log.formats.xes.document import Cells, Content, Parser, read_strict
+
+XesReader = Literal["auto", "strict"]
+
+
+def read_xes(
+    path: Path, *, by_trace: bool, merge: bool, unnamed: bool = False, reader: XesReader = "auto"
+) -> RawTable:
+    """The events of an XES file as a table of texts.
+
+    Both readers give the same table. Each event declares the types of its own values, so a type
+    of a whole column would depend on every case: values stay the texts they are. Attributes of
+    attributes and lists are dropped from traces and events. Traces without events are dropped.
+    Declared defaults (globals) are not filled in.
+    """
+    content = _read_plain(path) if reader == "auto" else None
+    if content is None:
+        content = _read_strict(path)
+    return content.raw(by_trace=by_trace, merge=merge, unnamed=unnamed)
+
+
+def _read_plain(path: Path) -> Content | None:
+    try:
+        with opened(path) as stream:
+            content = read_plain(stream, path.name)
+    except NotPlain:
+        return None
+    content.lines = lambda: _read_strict(path).lines()
+    return content
+
+
+def _read_strict(path: Path) -> Content:
+    with opened(path) as stream:
+        _check_begin(stream.peek(256), path)  # type: ignore[attr-defined]
+        return read_strict(stream, path.name)
+
+
+def _check_begin(begin: bytes, path: Path) -> None:
+    """Refuse what is not XML at all with words that help more than the parser's."""
+    if not begin:
+        raise LogError(f"{path.name} is empty")
+    start = begin.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start and not start.startswith((b"<", b"\xff\xfe", b"\xfe\xff", b"\x00<", b"<\x00")):
+        shown = start[:20].decode("utf-8", "replace")
+        raise LogError(
+            f"{path.name} is not XML: it begins with {shown!r}; if it is a table, "
+            "give it the ending .csv or .parquet"
+        )
+
 
 _BLOCK = 8 << 20
 _LARGEST_TRACE = 256 << 20

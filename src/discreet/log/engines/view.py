@@ -1,11 +1,16 @@
-"""EngineLog: a log whose events stay where they are, and are counted there."""
+"""EngineLog: a log whose events stay where they are, and are counted there.
+
+Variants that stay in the engine: counts here, sequences on demand.
+
+Sums over the cases of any log: in this process, or where an engine holds them.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -13,19 +18,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from discreet.arrays import Ints
-from discreet.log.assemble import assemble
+from discreet.arrays import Integers, Ints
 from discreet.log.cases import AMOUNT, Cases, Sums, amounts
-from discreet.log.counted import Counted
-from discreet.log.engines.counting import MOST_VARIANTS, InEngine
-from discreet.log.engines.limits import in_words
-from discreet.log.engines.memory import MemoryEngine
-from discreet.log.engines.protocol import Engine
+from discreet.log.engines.capacity import in_words
+from discreet.log.engines.memory import InMemory, MemoryEngine
+from discreet.log.engines.protocol import Engine, Sizes
 from discreet.log.errors import LogError, option
-from discreet.log.events import CASE, TIME, EventLog, Reads
+from discreet.log.events import CASE, TIME, EventLog, Reads, assemble
 from discreet.log.instants import no_times
-from discreet.log.shaping import Shaped, check_constant
-from discreet.log.variants import Variants
+from discreet.log.reading import Shaped, check_constant
+from discreet.log.variants import Counted, Variants
 
 if TYPE_CHECKING:
     from discreet.log.events import Classifier
@@ -284,3 +286,61 @@ def _changing(columns: list[str], constant: list[str], cases: Cases) -> pl.DataF
         case = np.searchsorted(cases.offsets, np.flatnonzero(other), side="right")
         many.append(len(np.unique(case)))
     return amounts(np.arange(len(constant)), np.array(many, dtype=np.int64))
+
+
+MOST_VARIANTS = 1_000_000
+"""More variants stay in the engine, and only those that are released or sampled leave it.
+
+Which side of this a log is on changes nothing of a release: the numbering is the same.
+"""
+
+
+@dataclass(frozen=True)
+class InEngine:
+    """The variants of an engine in canonical order, which is that of the variants in memory.
+
+    The order is that of the sequences themselves. No count has a say in it, nor the order of the
+    cases, nor how the engine keeps them: so no tie is broken by what is behind the noise, and one
+    seed gives one release wherever the variants are.
+    """
+
+    engine: Engine
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """How many cases follow each variant and how many events it has."""
+        return self.engine.sizes()
+
+    @property
+    def counts(self) -> Integers:
+        """How many cases follow each variant."""
+        return self.sizes.cases
+
+    @property
+    def lengths(self) -> Integers:
+        """How many events each variant has."""
+        return self.sizes.length
+
+    @property
+    def activities(self) -> tuple[str, ...]:
+        """The labels that the sequences are made of."""
+        return self.engine.facts().activities
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+        return self.engine.facts().cases
+
+    def __len__(self) -> int:
+        """Number of variants."""
+        return len(self.counts)
+
+    def take(self, indices: Ints, counts: Ints | None = None) -> Variants:
+        """The chosen variants in the order given, with new counts if any are given."""
+        found = self.engine.picked(np.asarray(indices, np.int64))
+        return found if counts is None else replace(found, counts=np.asarray(counts, np.int64))
+
+
+def sums_over(log: EventLog, columns: Collection[str] = ()) -> Sums:
+    """The cases of a log for questions whose answers are sums, with some further columns."""
+    return log.sums(columns) if isinstance(log, EngineLog) else InMemory.of(log)
