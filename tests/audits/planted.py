@@ -297,7 +297,7 @@ ENGINES = (
     ),
     Planted(
         "true counts of the variants that an engine shows",
-        "log.engines.counting:InEngine.take",
+        "log.engines.view:EngineVariants.take",
         "return found if counts is None else",
         "return found if len(found) else",
         (test_counting.test_selection_of_what_stays_in_memory_is_selection,),

@@ -18,7 +18,7 @@ from discreet import notebook
 from discreet.arrays import Integers, Ints
 from discreet.log.errors import LogError
 from discreet.log.timestamps import Clocks, microseconds_of
-from discreet.log.variants import Counted, Variants, as_pandas, spans
+from discreet.log.variants import VariantCounts, Variants, as_pandas, spans
 
 CASE = "case:concept:name"
 ACTIVITY = "concept:name"
@@ -144,7 +144,7 @@ class EventLog:
         return self._counted[0]
 
     @property
-    def counted(self) -> Counted:
+    def counted(self) -> VariantCounts:
         """The same; where they are too many, sequences come only when they are taken."""
         return self.variants
 

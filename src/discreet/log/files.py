@@ -216,7 +216,7 @@ TICK = 20_000_000
 _TRIES = 100
 
 
-class State(NamedTuple):
+class FileState(NamedTuple):
     """What the system says of a file: replacing or rewriting it changes at least one of these."""
 
     device: int
@@ -236,7 +236,7 @@ class Snapshot:
     reading mean that nothing was written in between.
     """
 
-    states: tuple[tuple[Path, State | None], ...] = ()
+    states: tuple[tuple[Path, FileState | None], ...] = ()
 
     @classmethod
     def of(cls, files: Iterable[Path]) -> Self:
@@ -258,7 +258,7 @@ class Snapshot:
             self.check()
 
 
-def _settled(path: Path) -> State | None:
+def _settled(path: Path) -> FileState | None:
     for _ in range(_TRIES):
         state = _state(path)
         age = TICK if state is None else time.time_ns() - max(state.written, state.changed)
@@ -268,7 +268,7 @@ def _settled(path: Path) -> State | None:
     raise _changing(path)
 
 
-def _state(path: Path) -> State | None:
+def _state(path: Path) -> FileState | None:
     """None where there is no such file, which reading will say, or no file but a pipe."""
     try:
         found = path.stat()
@@ -276,7 +276,9 @@ def _state(path: Path) -> State | None:
         return None
     if not path.is_file():
         return None
-    return State(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return FileState(
+        found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    )
 
 
 def _changing(path: Path) -> LogError:

@@ -20,8 +20,8 @@ from discreet.log.columns import RawTable
 from discreet.log.engines.capacity import choose_engine, memory_limit
 from discreet.log.engines.memory import check_ties
 from discreet.log.engines.sources import (
-    Plan,
-    Source,
+    EventSource,
+    ReadingPlan,
     as_query,
     from_database,
     from_delimited,
@@ -41,7 +41,7 @@ from discreet.log.formats.objects import read_object
 from discreet.log.formats.parquet import read_parquet, same_schema
 from discreet.log.formats.variant_tables import is_variant_table, read_variants
 from discreet.log.formats.xes.reader import read_xes
-from discreet.log.reading import Reading, Shaped
+from discreet.log.reading import MappedTable, Reading
 
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 SUFFIXES = (*XES_SUFFIXES, *DELIMITED, ".parquet", ".xlsx")
@@ -87,7 +87,7 @@ def _read_as(data: Any, reading: Reading) -> EventLog:
             with _naming(source.name):
                 return counted_by_duckdb(source, reading)
         stack.enter_context((source.snapshot if source else Snapshot.of(files)).kept())
-        whole: Shaped | None = None
+        whole: MappedTable | None = None
         if source is not None:
             found = collected(source)
         elif files and all(path.name.lower().endswith(PARQUET) for path in files):
@@ -276,7 +276,7 @@ _TAKEN = ("memory", "system", "temp")
 """What DuckDB calls databases of its own."""
 
 
-def without_order(data: Any, query: str | None) -> Source | None:
+def without_order(data: Any, query: str | None) -> EventSource | None:
     """What has rows without an order, databases and relations; None for everything else."""
     if isinstance(data, str) and _ADDRESS.match(data):
         return from_database(data, query)
@@ -291,7 +291,7 @@ def without_order(data: Any, query: str | None) -> Source | None:
 
 def source_of(
     data: pl.DataFrame | Sequence[Path], name: str, delimiter: str | None, encoding: str | None
-) -> Source:
+) -> EventSource:
     """A frame or files as a source of events."""
     if isinstance(data, pl.DataFrame):
         return from_frame(data, name)
@@ -310,22 +310,22 @@ def source_of(
     )
 
 
-def counted_by_duckdb(source: Source, reading: Reading) -> EngineLog:
+def counted_by_duckdb(source: EventSource, reading: Reading) -> EngineLog:
     """Let DuckDB read, check and count the events."""
     from discreet.log.engines.duckdb import DuckDBEngine
 
-    plan = Plan.of(source, reading)
+    plan = ReadingPlan.of(source, reading)
     engine = DuckDBEngine(plan, memory_limit(reading.memory)).read()
     return EngineLog(engine, plan.shaped, reading.classifier)
 
 
-def collected(source: Source) -> RawTable:
+def collected(source: EventSource) -> RawTable:
     """All of a source in memory."""
     batches = list(source.batches(source.schema.columns))
     return RawTable(source.name, pl.concat(batches) if batches else source.schema, source.place)
 
 
-def _from_duckdb(path: Path, query: str | None) -> Source:
+def _from_duckdb(path: Path, query: str | None) -> EventSource:
     from discreet.log.engines.duckdb import load
 
     duckdb = load()

@@ -40,7 +40,7 @@ EngineName = Literal["auto", "memory", "duckdb", "spark"]
 XesReader = Literal["auto", "strict"]
 
 
-class Shaped(NamedTuple):
+class MappedTable(NamedTuple):
     """A table under XES names, its individual column, and what the file called the columns."""
 
     table: pl.DataFrame
@@ -217,7 +217,7 @@ class Reading:
         """The declared types of further columns, by the name of the column."""
         return cast("Mapping[str, Type]", self.types or {})
 
-    def of(self, raw: RawTable) -> Shaped:
+    def of(self, raw: RawTable) -> MappedTable:
         """The table under XES names, with every required value there."""
         columns = raw.table.columns
         timed = self.order == "time"
@@ -283,13 +283,13 @@ class Reading:
             _check_orders(table[renamed[column]], column, raw)
         order = tuple(renamed[column] for column in ties)
         transitions = tuple(self.transitions)
-        return Shaped(table, person, names, left_out, order, clocks, further, transitions)
+        return MappedTable(table, person, names, left_out, order, clocks, further, transitions)
 
-    def without_rows(self, raw: RawTable) -> Shaped:
+    def without_rows(self, raw: RawTable) -> MappedTable:
         """What the table will look like; raises what is wrong with the name or type of a column."""
         return replace(self, drop_incomplete=False).of(replace(raw, table=raw.table.clear()))
 
-    def roles(self, found: Shaped) -> list[str]:
+    def roles(self, found: MappedTable) -> list[str]:
         """The columns of a table that are needed to count its cases, and to say whose they are."""
         needed = [column for role, column in found.names.items() if role in WORDS]
         person = () if self.individual is None else (self.individual,)

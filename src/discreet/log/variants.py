@@ -249,7 +249,7 @@ def _gather(
     return Variants(activities, codes[positions].astype(np.int32), fresh, counts)
 
 
-class Counted(Protocol):
+class VariantCounts(Protocol):
     """A multiset of sequences, of which there may be more than this process can hold.
 
     `counts` says how many cases follow each sequence; `take` brings the sequences themselves.

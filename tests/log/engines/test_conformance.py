@@ -9,7 +9,7 @@ import pytest
 
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Engine
-from discreet.log.engines.sources import Plan, from_parquet
+from discreet.log.engines.sources import ReadingPlan, from_parquet
 from discreet.log.loading import read_log
 from discreet.log.reading import Reading
 from discreet.testing import ENGINE_CHECKS, ConformanceError, check_engine
@@ -32,7 +32,7 @@ def in_duckdb(
     from discreet.log.engines.duckdb import DuckDBEngine
 
     reading = Reading(individual=individual, drop_incomplete=drop_incomplete, further=False)
-    plan = Plan.of(from_parquet(files, "log"), reading)
+    plan = ReadingPlan.of(from_parquet(files, "log"), reading)
     return DuckDBEngine(plan, 500_000_000, threads).read()
 
 

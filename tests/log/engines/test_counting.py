@@ -12,7 +12,7 @@ from scipy import stats
 
 from discreet.arrays import Integers
 from discreet.log.engines.memory import MemoryEngine
-from discreet.log.engines.view import EngineLog, InEngine
+from discreet.log.engines.view import EngineLog, EngineVariants
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.loading import read_log
@@ -52,15 +52,15 @@ def test_selection_in_the_engine_is_selection(many: EngineLog) -> None:
     That order was there before the noise, and `select` treats variants of one count alike: that is
     all the proof there is to the two distributions being one.
     """
-    assert isinstance(many.counted, InEngine)
+    assert isinstance(many.counted, EngineVariants)
     check_selection(many.counted)
 
 
 def test_selection_of_what_stays_in_memory_is_selection() -> None:
-    check_selection(InEngine(MemoryEngine(sample_log("hospital", cases=300, seed=5))))
+    check_selection(EngineVariants(MemoryEngine(sample_log("hospital", cases=300, seed=5))))
 
 
-def check_selection(counted: InEngine) -> None:
+def check_selection(counted: EngineVariants) -> None:
     """What is shown has the noisy counts of the selection, not its own."""
     whole = counted.take(np.arange(len(counted)))
     assert list(whole) == list(counted.engine.variants())
@@ -74,7 +74,7 @@ def check_selection(counted: InEngine) -> None:
 def test_what_is_shown_has_the_distribution_of_select() -> None:
     """Each variant, wherever the engine keeps it, is shown as often as its count says."""
     log = sample_log("hospital", cases=60, seed=2)
-    counted = InEngine(MemoryEngine(log))
+    counted = EngineVariants(MemoryEngine(log))
     selection, rng, runs = OptimalSelection(1.0, 0.1), Randomness.seeded(11), 1500
     place = {sequence: i for i, (sequence, _) in enumerate(log.variants)}
     seen = np.zeros(len(place))
@@ -108,7 +108,7 @@ def test_one_seed_gives_one_release_wherever_the_variants_are(
     chosen = mechanism(name, epsilon=2.0, delta=1e-4, **more)
     expected = chosen.release(sample_log("hospital", cases=900, seed=5), insecure_seed=3)
     found = chosen.release(many, insecure_seed=3)
-    assert isinstance(many.counted, InEngine)
+    assert isinstance(many.counted, EngineVariants)
     assert len(expected.artefact) > 5
     assert list(found.artefact) == list(expected.artefact)
 
@@ -118,14 +118,14 @@ def test_few_sequences_reach_this_process(
     name: str, more: dict[str, object], many: EngineLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetched = []
-    take = InEngine.take
+    take = EngineVariants.take
 
-    def counting(self: InEngine, *given: np.ndarray) -> Variants:
+    def counting(self: EngineVariants, *given: np.ndarray) -> Variants:
         found = take(self, *given)
         fetched.append(len(found))
         return found
 
-    monkeypatch.setattr(InEngine, "take", counting)
+    monkeypatch.setattr(EngineVariants, "take", counting)
     monkeypatch.setattr(type(many.engine), "variants", _forbidden)
     chosen = mechanism(name, epsilon=2.0, delta=1e-4, **more)
     released = chosen.release(many)
@@ -179,7 +179,7 @@ def test_ties_at_the_cut_of_the_votes_are_not_broken_by_raw_counts(
     chosen = HeadTail(epsilon=1.0, delta=1e-6, tail_sample=0.5)
     for one_more in ("", "ab", "ad", "da", "dd"):
         log = tied_log(tmp_path, one_more)
-        assert isinstance(log.counted, InEngine)
+        assert isinstance(log.counted, EngineVariants)
         assert log.cases == 16 * 60 + 80 + bool(one_more)
         chosen.release(log, insecure_seed=1)
     assert len(ballots[0]) == 8

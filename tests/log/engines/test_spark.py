@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from discreet.log.engines.protocol import Engine
-from discreet.log.engines.sources import Plan
+from discreet.log.engines.sources import ReadingPlan
 from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError
 from discreet.log.events import LIFECYCLE
@@ -61,7 +61,7 @@ def build(
     from discreet.log.engines.spark import SparkEngine, from_files
 
     reading = Reading(individual=individual, drop_incomplete=drop_incomplete, further=False)
-    plan = Plan.of(from_files(files, "log"), reading)
+    plan = ReadingPlan.of(from_files(files, "log"), reading)
     return SparkEngine(plan, 1_000_000_000, partitions=threads).read()
 
 

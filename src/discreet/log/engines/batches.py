@@ -14,7 +14,7 @@ import polars as pl
 from discreet.arrays import Integers
 from discreet.log.cases import Cases, Question, added
 from discreet.log.columns import RawTable
-from discreet.log.engines.sources import Plan
+from discreet.log.engines.sources import ReadingPlan
 from discreet.log.reading import Reading
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Reader:
     """Of a further column under its name here: the field, its name in the source, and its type."""
 
     @classmethod
-    def of(cls, plan: Plan, activities: tuple[str, ...], columns: Collection[str]) -> Reader:
+    def of(cls, plan: ReadingPlan, activities: tuple[str, ...], columns: Collection[str]) -> Reader:
         """For some of the further columns of a plan, by their names here."""
         kinds = plan.source.schema.schema
         further = {

@@ -70,7 +70,7 @@ TEXT_BYTES = 5
 """What a byte of a CSV file takes in memory; a packed one stands for ten."""
 
 
-class Choice(NamedTuple):
+class EngineChoice(NamedTuple):
     """An engine, and in words why it was chosen."""
 
     engine: Literal["memory", "duckdb", "spark"]
@@ -79,18 +79,18 @@ class Choice(NamedTuple):
 
 def choose_engine(
     files: Sequence[Path], engine: EngineName = "auto", memory: str | int | None = None
-) -> Choice:
+) -> EngineChoice:
     """The engine that is named; else memory, unless the files are too large for the limit."""
     if engine != "auto":
-        return Choice(engine)
+        return EngineChoice(engine)
     limit = memory_limit(memory)
     size = _in_memory(files)
     if size <= limit:
-        return Choice("memory")
+        return EngineChoice("memory")
     why = f"in memory it would take about {in_words(size)}, and {in_words(limit)} may be used"
     if any(importlib.util.find_spec(name) is None for name in ("duckdb", "pyarrow")):
-        return Choice("memory", f"{why}; pip install 'discreet[duckdb]' would make it fit")
-    return Choice("duckdb", why)
+        return EngineChoice("memory", f"{why}; pip install 'discreet[duckdb]' would make it fit")
+    return EngineChoice("duckdb", why)
 
 
 def _in_memory(files: Sequence[Path]) -> int:

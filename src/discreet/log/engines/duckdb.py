@@ -22,7 +22,7 @@ import polars as pl
 
 from discreet.log.engines.batches import AT_ONCE, Reader, Stored
 from discreet.log.engines.capacity import in_words, memory_limit
-from discreet.log.engines.sources import Plan, finer_than_microseconds
+from discreet.log.engines.sources import ReadingPlan, finer_than_microseconds
 from discreet.log.engines.sql import FILE_BITS, SqlEngine, literal, quoted
 from discreet.log.errors import LogError, option
 from discreet.log.events import ACTIVITY, CASE, TIME
@@ -97,7 +97,7 @@ class DuckDBEngine(SqlEngine):
     divided: ClassVar[str] = "//"
     room: ClassVar[dict[str, int]] = {"BIGINT": 63, "HUGEINT": 127}
 
-    def __init__(self, plan: Plan, memory: int, threads: int | None = None) -> None:
+    def __init__(self, plan: ReadingPlan, memory: int, threads: int | None = None) -> None:
         super().__init__(memory, plan)
         self._scratch = Scratch()
         self._staged = True

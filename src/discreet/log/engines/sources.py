@@ -21,7 +21,7 @@ from discreet.log.files import Snapshot
 from discreet.log.formats.csv import delimited_pieces
 from discreet.log.formats.objects import as_texts, from_arrow
 from discreet.log.formats.parquet import by_file, same_schema
-from discreet.log.reading import Reading, Shaped
+from discreet.log.reading import MappedTable, Reading
 from discreet.log.timestamps import Clocks, within_calendar
 
 BATCH = 200_000
@@ -32,7 +32,7 @@ PIECE = 16_000_000
 
 
 @dataclass(frozen=True)
-class Source:
+class EventSource:
     """A table to be read: its columns, and whether its rows have an order of their own."""
 
     name: str
@@ -51,7 +51,7 @@ class Source:
     """The files before anything was read of them."""
 
 
-def from_parquet(files: Sequence[Path], name: str) -> Source:
+def from_parquet(files: Sequence[Path], name: str) -> EventSource:
     """Parquet files of one kind, one after another."""
     from pyarrow import parquet
 
@@ -69,7 +69,7 @@ def from_parquet(files: Sequence[Path], name: str) -> Source:
                     yield found.select(columns).cast(kinds)  # type: ignore[arg-type]
 
     place = by_file(files, heights) if several else by_row
-    return Source(
+    return EventSource(
         name, schema, batches, place, parquet=tuple(files), heights=heights, snapshot=snapshot
     )
 
@@ -83,7 +83,7 @@ def heights_of(files: Sequence[Path]) -> tuple[int, ...]:
 
 def from_delimited(
     files: Sequence[Path], name: str, delimiter: str | None, encoding: str | None
-) -> Source:
+) -> EventSource:
     """CSV files with one header, one after another; every value as the text it is."""
 
     def pieces(path: Path) -> Iterator[pl.DataFrame]:
@@ -108,19 +108,19 @@ def from_delimited(
             )
     schema = pl.DataFrame(schema=dict.fromkeys(headers[0], pl.String))
     place = below_header if len(files) == 1 else by_row
-    return Source(name, schema, batches, place, snapshot=snapshot)
+    return EventSource(name, schema, batches, place, snapshot=snapshot)
 
 
-def from_frame(frame: pl.DataFrame, name: str = "the table") -> Source:
+def from_frame(frame: pl.DataFrame, name: str = "the table") -> EventSource:
     """A frame in memory, in its own order."""
 
     def batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         yield from frame.select(columns).iter_slices(BATCH)
 
-    return Source(name, frame.clear(), batches)
+    return EventSource(name, frame.clear(), batches)
 
 
-def from_relation(relation: Any, name: str = "the relation") -> Source:
+def from_relation(relation: Any, name: str = "the relation") -> EventSource:
     """A relation of DuckDB, which has no order of its own."""
     schema = from_arrow(relation.limit(0).to_arrow_table())
 
@@ -131,10 +131,10 @@ def from_relation(relation: Any, name: str = "the relation") -> Source:
             assert isinstance(found, pl.DataFrame)
             yield found
 
-    return Source(name, schema, batches, ordered=False)
+    return EventSource(name, schema, batches, ordered=False)
 
 
-def from_database(url: str, query: str | None) -> Source:
+def from_database(url: str, query: str | None) -> EventSource:
     """What a query gives of a database that SQLAlchemy reaches: values as texts, each by itself.
 
     Only whole numbers of PostgreSQL stay what they are; elsewhere types are to be declared.
@@ -179,7 +179,7 @@ def from_database(url: str, query: str | None) -> Source:
             raise _refused(error) from None
 
     schema = pl.DataFrame(schema=dict(zip(columns, kinds, strict=True)))
-    return Source(name, schema, batches, ordered=False)
+    return EventSource(name, schema, batches, ordered=False)
 
 
 _WHOLE_NUMBERS = (20, 21, 23)
@@ -237,18 +237,18 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReadingPlan:
     """The columns of a source by role, found by the same rules as in memory."""
 
-    source: Source
+    source: EventSource
     reading: Reading
-    shaped: Shaped
+    shaped: MappedTable
     """What the table would look like in memory, without rows."""
     further: tuple[str, ...] = ()
     """Columns without a role that are to be had, too."""
 
     @classmethod
-    def of(cls, source: Source, reading: Reading) -> Plan:
+    def of(cls, source: EventSource, reading: Reading) -> ReadingPlan:
         """Find the columns; refuse what does not fit, before anything is read."""
         shaped = reading.without_rows(RawTable(source.name, source.schema, source.place))
         labels_of(shaped.table, reading.classifier)
@@ -362,7 +362,7 @@ class Plan:
     def _raw(self, batch: pl.DataFrame, before: int) -> RawTable:
         return RawTable(self.source.name, batch, lambda row: self.source.place(before + row))
 
-    def _frame(self, shaped: Shaped, rows: pl.Series) -> pl.DataFrame:
+    def _frame(self, shaped: MappedTable, rows: pl.Series) -> pl.DataFrame:
         table = shaped.table
         columns = {"case_id": table[CASE], "label": labels_of(table, self.reading.classifier)}
         if self.time is not None:

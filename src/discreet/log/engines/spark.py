@@ -21,7 +21,7 @@ import polars as pl
 from discreet.log.cases import AMOUNT, KEY, Question, added
 from discreet.log.engines.batches import EVENTS, Reader
 from discreet.log.engines.capacity import memory_limit
-from discreet.log.engines.sources import Plan, Source, heights_of
+from discreet.log.engines.sources import EventSource, ReadingPlan, heights_of
 from discreet.log.engines.sql import FILE_BITS, SqlEngine, quoted
 from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError, option
@@ -105,15 +105,15 @@ def counted_by_spark(data: Any, reading: Reading) -> EngineLog:
     else:
         files = files_of(Path(data))
         source, frame = from_files(files, Path(data).name), None
-    plan = Plan.of(source, reading)
+    plan = ReadingPlan.of(source, reading)
     engine = SparkEngine(plan, limit, frame).read()
     return EngineLog(engine, plan.shaped, reading.classifier)
 
 
-def from_frame(frame: Any) -> Source:
+def from_frame(frame: Any) -> EventSource:
     """A data frame of Spark, whose rows have no order."""
     schema = {field.name: _kind(field) for field in frame.schema.fields}
-    return Source("the data frame", pl.DataFrame(schema=schema), _no_batches, ordered=False)
+    return EventSource("the data frame", pl.DataFrame(schema=schema), _no_batches, ordered=False)
 
 
 def _kind(field: Any) -> Any:
@@ -129,7 +129,7 @@ def _kind(field: Any) -> Any:
         return pl.Object
 
 
-def from_files(files: Sequence[Path], name: str) -> Source:
+def from_files(files: Sequence[Path], name: str) -> EventSource:
     """Parquet files, which Spark reads itself."""
     if not all(path.name.lower().endswith(".parquet") for path in files):
         raise LogError(
@@ -138,7 +138,9 @@ def from_files(files: Sequence[Path], name: str) -> Source:
         )
     snapshot, parquet = Snapshot.of(files), tuple(files)
     schema, heights = same_schema(files), heights_of(files)
-    return Source(name, schema, _no_batches, parquet=parquet, heights=heights, snapshot=snapshot)
+    return EventSource(
+        name, schema, _no_batches, parquet=parquet, heights=heights, snapshot=snapshot
+    )
 
 
 def _no_batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -216,7 +218,7 @@ class SparkEngine(SqlEngine):
     room: ClassVar[dict[str, int]] = {"BIGINT": 63}
 
     def __init__(
-        self, plan: Plan, memory: int, frame: Any = None, partitions: int | None = None
+        self, plan: ReadingPlan, memory: int, frame: Any = None, partitions: int | None = None
     ) -> None:
         super().__init__(memory, plan)
         self.heights = plan.source.heights

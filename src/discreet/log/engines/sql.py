@@ -25,7 +25,7 @@ from discreet.log.cases import Sums
 from discreet.log.columns import by_row
 from discreet.log.engines.batches import Reader, flat
 from discreet.log.engines.protocol import Courses, Facts, Sizes
-from discreet.log.engines.sources import Plan, unbroken_ties
+from discreet.log.engines.sources import ReadingPlan, unbroken_ties
 from discreet.log.errors import LogError
 from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
@@ -50,7 +50,7 @@ class SqlEngine(ABC):
     text: ClassVar[str]
     """The type of texts."""
 
-    def __init__(self, memory: int, plan: Plan) -> None:
+    def __init__(self, memory: int, plan: ReadingPlan) -> None:
         self.memory = memory
         self.plan = plan
         self.layout = plan.layout

@@ -26,8 +26,8 @@ from discreet.log.engines.protocol import Engine, Sizes
 from discreet.log.errors import LogError, option
 from discreet.log.events import CASE, TIME, EventLog, Reads, assemble
 from discreet.log.instants import no_times
-from discreet.log.reading import Shaped, check_constant
-from discreet.log.variants import Counted, Variants
+from discreet.log.reading import MappedTable, check_constant
+from discreet.log.variants import VariantCounts, Variants
 
 if TYPE_CHECKING:
     from discreet.log.events import Classifier
@@ -59,7 +59,7 @@ class EngineLog(EventLog):
 
     engine: Engine
 
-    def __init__(self, engine: Engine, shaped: Shaped, classifier: Classifier) -> None:
+    def __init__(self, engine: Engine, shaped: MappedTable, classifier: Classifier) -> None:
         facts = engine.facts()
         kept = {
             "engine": engine,
@@ -100,13 +100,13 @@ class EngineLog(EventLog):
         return self.engine.variants()
 
     @cached_property
-    def counted(self) -> Counted:
+    def counted(self) -> VariantCounts:
         """The variants as long as they are few; else their counts, and sequences on demand."""
         many, events = self._variant_events
         if many <= MOST_VARIANTS and events * VARIANT_EVENT_BYTES <= self.engine.memory:
             return self.variants
         self._check_room(many * COUNT_BYTES, "the counts of its variants", "")
-        return InEngine(self.engine)
+        return EngineVariants(self.engine)
 
     @cached_property
     def _variant_events(self) -> tuple[int, int]:
@@ -116,7 +116,7 @@ class EngineLog(EventLog):
     def _loaded(self) -> EventLog:
         """The events in this process, with the further columns that were asked for."""
         advice = "choose a mechanism that reads variants only, such as travas, or "
-        shaped: Shaped = self.__dict__["_shaped"]
+        shaped: MappedTable = self.__dict__["_shaped"]
         more = self.engine.further_columns * VALUE_BYTES
         self._check_room(self.events * (EVENT_BYTES + more), "its events", advice)
         found = self.engine.courses()
@@ -218,7 +218,7 @@ class EngineLog(EventLog):
 
     def _check_columns(self, columns: Sequence[str]) -> None:
         """Refuse values that are not of their type, and attributes of cases that change in one."""
-        shaped: Shaped = self.__dict__["_shaped"]
+        shaped: MappedTable = self.__dict__["_shaped"]
         constant = {n: c for c, n in shaped.further.items() if n in shaped.names and n in columns}
         found = self.sums(columns)
         changing = found.total(partial(_changing, found.schema.columns, list(constant)))
@@ -269,9 +269,9 @@ def staying(log: EventLog) -> EngineLog:
     if isinstance(log, EngineLog):
         found = copy(log)
     else:
-        shaped = Shaped(log.table.clear(), log.individual, log.names, log.left_out)
+        shaped = MappedTable(log.table.clear(), log.individual, log.names, log.left_out)
         found = EngineLog(MemoryEngine(log), shaped, log.classifier)
-    found.__dict__["counted"] = InEngine(found.engine)
+    found.__dict__["counted"] = EngineVariants(found.engine)
     return found
 
 
@@ -296,7 +296,7 @@ Which side of this a log is on changes nothing of a release: the numbering is th
 
 
 @dataclass(frozen=True)
-class InEngine:
+class EngineVariants:
     """The variants of an engine in canonical order, which is that of the variants in memory.
 
     The order is that of the sequences themselves. No count has a say in it, nor the order of the

@@ -25,7 +25,7 @@ TYPES = frozenset({"string", "date", "int", "float", "boolean", "id"})
 MAX_COLUMNS = 5000
 
 
-class Cells(NamedTuple):
+class TypedCells(NamedTuple):
     """Values of one key that were declared with one type, and the rows they stand in."""
 
     type: str
@@ -40,7 +40,7 @@ class Lines(NamedTuple):
     of_traces: Sequence[int]
 
 
-Columns = dict[str, list[Cells]]
+Columns = dict[str, list[TypedCells]]
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Content:
     of_log: list[Attribute] = field(default_factory=list)
     lines: Callable[[], Lines] = lambda: Lines((), ())
 
-    def add(self, *, of_event: bool, key: str, cells: Cells) -> None:
+    def add(self, *, of_event: bool, key: str, cells: TypedCells) -> None:
         """Add values of one attribute of events or of traces."""
         columns = self.of_events if of_event else self.of_traces
         columns[key].append(cells)
@@ -120,7 +120,7 @@ class Content:
         return f"event {inside} of trace {trace[event] + 1} (line {line})"
 
 
-def _column(found: list[Cells], height: int) -> pl.Series:
+def _column(found: list[TypedCells], height: int) -> pl.Series:
     """One column of all values of a key; the last one counts where a row repeats the key."""
     found = sorted(found, key=lambda cells: cells.type)
     rows = np.concatenate([cells.rows for cells in found])
@@ -262,7 +262,9 @@ class Parser:
     def _flush(self) -> None:
         """Move what is pending into compact columns."""
         for (of_event, type, key), (rows, texts) in self._cells.items():
-            cells = Cells(type, np.array(rows, dtype=np.int64), pl.Series(texts, dtype=pl.String))
+            cells = TypedCells(
+                type, np.array(rows, dtype=np.int64), pl.Series(texts, dtype=pl.String)
+            )
             self.content.add(of_event=of_event, key=key, cells=cells)
         self._cells.clear()
         self._pending = 0

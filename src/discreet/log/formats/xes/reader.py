@@ -23,7 +23,7 @@ from discreet.arrays import Integers
 from discreet.log.columns import RawTable
 from discreet.log.errors import LogError
 from discreet.log.files import opened
-from discreet.log.formats.xes.document import Cells, Content, Parser, read_strict
+from discreet.log.formats.xes.document import Content, Parser, TypedCells, read_strict
 
 XesReader = Literal["auto", "strict"]
 
@@ -204,7 +204,7 @@ def _add_block(content: Content, block: bytes) -> None:
         at = np.flatnonzero(group == code)
         of_event = bool(code % 2)
         rows = content.events + events[at] if of_event else content.traces + traces[at]
-        cells = Cells(type_names[code // 2 % len(type_names)], rows, values.gather(at))
+        cells = TypedCells(type_names[code // 2 % len(type_names)], rows, values.gather(at))
         content.add(of_event=of_event, key=keys[code // 2 // len(type_names)], cells=cells)
     content.events += int(events[-1]) + 1
     content.traces += int(traces[-1]) + 1
