@@ -1,9 +1,4 @@
-"""Which column is which: names that the user gives, or the names that tools usually write.
-
-What every reader hands on: a table as it stood in the file, and words for its rows.
-
-How a log was laid out in its file, given back to what is released of it.
-"""
+"""Columns: of a table as it stood in its file, which of them is which, and their original names."""
 
 from __future__ import annotations
 
@@ -35,8 +30,50 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         LIFECYCLE, "lifecycle", "lifecycle id", "transition", "event type",
     ),
 }  # fmt: skip
+"""Names that the usual tools give the column of each role."""
 
 WORDS = {CASE: "case", ACTIVITY: "activity", TIME: "timestamp", LIFECYCLE: "lifecycle"}
+"""The word for each role in options and messages."""
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table before its columns are given roles; `place` says in words where a row stood.
+
+    `public_names` says whether the names of the columns stand in a header or a schema. Where they
+    are found in the events, as in XES, one case must not decide which column has which role.
+    """
+
+    name: str
+    table: pl.DataFrame
+    place: Callable[[int], str]
+    attributes: dict[str, object] = field(default_factory=dict)
+    public_names: bool = True
+
+    def only(self, kept: pl.Series) -> RawTable:
+        """The table with the rows that are kept, each still called by the place where it stood."""
+        if kept.all():
+            return self
+        rows, place = kept.arg_true(), self.place
+        return replace(self, table=self.table.filter(kept), place=lambda row: place(rows[row]))
+
+    def narrowed(self, columns: Sequence[str]) -> RawTable:
+        """The table with only these columns."""
+        return replace(self, table=self.table.select(columns))
+
+    def without_blanks(self) -> RawTable:
+        """The table without rows that have no value at all."""
+        return self.only(self.table.select(pl.any_horizontal(pl.all().is_not_null())).to_series())
+
+
+def below_header(row: int) -> str:
+    """The place of a row in a table with a header."""
+    return f"row {row + 2} (the header is row 1)"
+
+
+def by_row(row: int) -> str:
+    """The place of a row in a table without a header."""
+    return f"row {row + 1}"
 
 
 def choose(
@@ -89,66 +126,6 @@ def existing(columns: Sequence[str], name: str, word: str) -> str:
     raise LogError(f"there is no column {name!r}, given as {option(word)}{hint}{_listed(columns)}")
 
 
-def _missing(role: str, columns: Sequence[str], *, usual: bool) -> str:
-    word = WORDS[role]
-    lack = f"no column looks like the {word}" if usual else f"no event has the {word}, {role!r}"
-    message = f"{lack}; name its column with {option(word)}{_listed(columns)}"
-    if role == TIME:
-        kept = option("order", "file")
-        message += f"; for a log without timestamps, {kept} keeps the order of the file"
-    return message
-
-
-def _listed(columns: Sequence[str], limit: int = 30) -> str:
-    shown = ", ".join(repr(column) for column in columns[:limit])
-    more = f" and {len(columns) - limit} more" if len(columns) > limit else ""
-    return f"; the columns are {shown}{more}"
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"[\s_\-:.]+", "", name).casefold()
-
-
-@dataclass(frozen=True)
-class RawTable:
-    """A table before its columns are given roles; `place` says in words where a row stood.
-
-    `public_names` says whether the names of the columns stand in a header or a schema. Where they
-    are found in the events, as in XES, one case must not decide which column has which role.
-    """
-
-    name: str
-    table: pl.DataFrame
-    place: Callable[[int], str]
-    attributes: dict[str, object] = field(default_factory=dict)
-    public_names: bool = True
-
-    def only(self, kept: pl.Series) -> RawTable:
-        """The rows that are kept; each is still called by the place where it stood."""
-        if kept.all():
-            return self
-        rows, place = kept.arg_true(), self.place
-        return replace(self, table=self.table.filter(kept), place=lambda row: place(rows[row]))
-
-    def narrowed(self, columns: Sequence[str]) -> RawTable:
-        """Only these columns."""
-        return replace(self, table=self.table.select(columns))
-
-    def without_blanks(self) -> RawTable:
-        """Without rows that have no value at all."""
-        return self.only(self.table.select(pl.any_horizontal(pl.all().is_not_null())).to_series())
-
-
-def below_header(row: int) -> str:
-    """The place of a row in a table with a header."""
-    return f"row {row + 2} (the header is row 1)"
-
-
-def by_row(row: int) -> str:
-    """The place of a row in a table without a header."""
-    return f"row {row + 1}"
-
-
 def laid_out(log: EventLog, names: Mapping[str, str], classifier: Classifier) -> EventLog:
     """A log made of released labels, in the layout of the one they come from.
 
@@ -169,7 +146,7 @@ def laid_out(log: EventLog, names: Mapping[str, str], classifier: Classifier) ->
 
 
 def released_names(log: EventLog) -> dict[str, str]:
-    """What a release calls its columns, where not by their standard name; all of it is public.
+    """The original names of a release's columns where they are not standard; all are public.
 
     A lifecycle comes out only if it is part of the label.
     """
@@ -179,9 +156,29 @@ def released_names(log: EventLog) -> dict[str, str]:
 
 
 def file_names(log: EventLog) -> dict[str, str]:
-    """What each column is called in a file without names of its own: as where it came from."""
+    """The name of each column in formats without standard names: its original one."""
     found = {
         column: log.names.get(column, column.removeprefix("original:"))
         for column in log.table.columns
     }
     return found if len(set(found.values())) == len(found) else {}
+
+
+def _missing(role: str, columns: Sequence[str], *, usual: bool) -> str:
+    word = WORDS[role]
+    lack = f"no column looks like the {word}" if usual else f"no event has the {word}, {role!r}"
+    message = f"{lack}; name its column with {option(word)}{_listed(columns)}"
+    if role == TIME:
+        kept = option("order", "file")
+        message += f"; for a log without timestamps, {kept} keeps the order of the file"
+    return message
+
+
+def _listed(columns: Sequence[str], limit: int = 30) -> str:
+    shown = ", ".join(repr(column) for column in columns[:limit])
+    more = f" and {len(columns) - limit} more" if len(columns) > limit else ""
+    return f"; the columns are {shown}{more}"
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\s_\-:.]+", "", name).casefold()

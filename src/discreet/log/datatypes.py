@@ -1,6 +1,6 @@
-"""Types of further columns, where the user declares them: read value by value.
+"""Data types of columns: as a user declares them, as XES names them, and their values as text.
 
-Values as text, the same text in every format that is written or digested.
+Values are read one by one, and written as the same text in every format and every digest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from discreet.log.timestamps import DATE_ORDERS, to_instants, within_calendar
 Type = Literal["text", "integer", "number", "boolean", "date"]
 TYPES: tuple[Type, ...] = get_args(Type)
 
+MARK = "\ufffd"
+"""The replacement for a character that a file cannot carry."""
+
 _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, pl.Time, pl.Null)
+"""Types besides numbers whose values can be read one by one."""
 
 
 def plain(kind: pl.DataType) -> bool:
@@ -33,11 +37,6 @@ def check_plain(column: str, kind: pl.DataType, use: str) -> None:
             f"the column {column!r} holds {kind}, which cannot be {use}; convert it to texts, "
             "numbers or times in the source, or leave it out"
         )
-
-
-def text_of(values: pl.Series) -> pl.Series:
-    """Values of a plain type as text; null where there is none, or a time outside the calendar."""
-    return within_calendar(values).cast(pl.String)
 
 
 def typed(
@@ -79,6 +78,11 @@ def declared(text: str) -> dict[str, Type]:
     return found
 
 
+def text_of(values: pl.Series) -> pl.Series:
+    """Values of a plain type as text; null where there is none, or a time outside the calendar."""
+    return within_calendar(values).cast(pl.String)
+
+
 def as_text(values: pl.Series) -> pl.Series:
     """Each value as XES writes it; times in UTC, to the millisecond or as fine as needed."""
     dtype = values.dtype
@@ -93,10 +97,6 @@ def as_text(values: pl.Series) -> pl.Series:
             "convert or drop it"
         )
     return values.cast(pl.String)
-
-
-MARK = "\ufffd"
-"""Stands where a character cannot be written."""
 
 
 def marked(values: pl.Series, forbidden: str) -> pl.Series:

@@ -44,7 +44,7 @@ class Expansion:
 
     @property
     def variant_of_case(self) -> Integers:
-        """For each of them its place in `patterns`."""
+        """The place of each case in `patterns`."""
         return self._chosen[1]
 
     @cached_property
@@ -85,5 +85,5 @@ def numbered(variants: Variants) -> Expansion:
 
 
 def one_by_one(variants: Variants) -> EventLog:
-    """The same as a log; see `numbered`."""
+    """The numbered cases as a log."""
     return numbered(variants).log()

@@ -1,6 +1,7 @@
-"""Reading logs: any supported file or frame to an EventLog, or one LogError that says why not.
+"""Loading logs: any file, frame or database to an EventLog, or one LogError that says why not.
 
-From files, tables and queries to a log that an engine has counted.
+Files that fit are read into memory; larger ones, and what an engine holds anyway, are sorted and
+counted by that engine.
 """
 
 from __future__ import annotations
@@ -46,9 +47,81 @@ from discreet.log.reading import MappedTable, Reading
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 SUFFIXES = (*XES_SUFFIXES, *DELIMITED, ".parquet", ".xlsx")
 
+DATABASES = (".duckdb", ".ddb")
+"""Endings of the names of DuckDB databases."""
+
+_TAKEN = ("memory", "system", "temp")
+"""Names of DuckDB's own databases."""
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+]*://")
+
 NO_EVENTS = pl.DataFrame(
     schema={CASE: pl.String, ACTIVITY: pl.String, TIME: pl.Datetime("us", "UTC")}
 )
+
+Options = ParamSpec("Options")
+
+
+def _by_keywords(
+    _: Callable[Options, Reading],
+) -> Callable[[Callable[..., EventLog]], Callable[Concatenate[Any, Options], EventLog]]:
+    """Give a function the options of reading as its keywords."""
+
+    def taking(function: Callable[..., EventLog]) -> Callable[Concatenate[Any, Options], EventLog]:
+        first, *_ = inspect.signature(function).parameters.values()
+        options = inspect.signature(Reading).parameters.values()
+        function.__signature__ = inspect.Signature([first, *options])  # type: ignore[attr-defined]
+        return function
+
+    return taking
+
+
+@_by_keywords(Reading)
+def read_log(data: Any, /, **options: Any) -> EventLog:
+    """Read an event log from files, a database, or what is in memory.
+
+    Files are XES, CSV and its kin (.csv, .tsv, .txt; all also .gz), Parquet and Excel; `-` is
+    standard input, whose kind its beginning tells. A table of variants (.variants.parquet) becomes
+    a log of its cases, with artificial times. A folder of Parquet files, or a pattern such as
+    `lake/*.parquet`, is one log. Objects are frames of Polars and pandas, Arrow tables, relations
+    of DuckDB, data frames of Spark and logs of PM4Py. A database is a DuckDB file or an address as
+    SQLAlchemy writes it, with a table or `query`.
+
+    `engine` says where events are sorted and counted: in `memory`, in `duckdb`, which needs only
+    as much memory as `memory` allows ("4GB"; half of the machine's without it), or in `spark`.
+    `auto` takes memory as long as the files fit into it. Every engine gives the same variants.
+    Events of one case and one time are in the order of the columns `tie_break`, then of the file;
+    rows of a database or of Spark have no order, and ties that no column breaks are refused there.
+
+    `case`, `activity`, `timestamp` and `lifecycle` name columns; without them the names that
+    the usual tools write in a header are recognised, in XES only the standard ones. `individual`
+    names the column of the person behind a case, for guarantees per person. Timestamps become
+    instants in UTC; those without an offset are local times of `timezone`, or of UTC if none of the
+    others carries one either. `timestamp_format` is
+    `day-first` or `month-first` for dates such as 03/04/2020, a strftime format, or `seconds`,
+    `milliseconds` or `microseconds` since 1970. Further columns are text unless a schema or
+    `types` says otherwise: text, integer, number (`decimal` is its point or comma), boolean or
+    date. `delimiter` and `encoding` are those of a CSV file, where its beginning does not tell;
+    `sheet` is one of an Excel file. `order="file"` keeps the order of the file and leaves the
+    timestamps out. `duplicates="merge"` reads XES traces of the same name as one case.
+    `drop_incomplete` leaves out cases that lack a required value, and events without a case.
+    Where each activity has a row for each transition of its lifecycle, such as start and complete,
+    `transitions="complete"` keeps one event of each: those of the transitions named, as they are
+    written in the log, and those that carry none. A case with no such event is left out. Or
+    `classifier="activity+lifecycle"` makes them different activities.
+    `case_attributes` names columns that describe a whole case, as in "age, sex"; they get
+    the prefix `case:` of such columns, which XES marks itself.
+    `further=False` leaves out all columns that have no role, which is faster.
+    `xes_reader="strict"` reads XES element by element even if the file is plain. A log without
+    events is an error unless `allow_empty`: a release may be empty, a log to release may not.
+
+    How a case is read depends on that case, the options and what is public of the file (a CSV's
+    header, a Parquet schema), never on other cases: neighbouring files become neighbouring logs.
+
+    Whatever is wrong with the input, the error is a LogError that says what, where and how to
+    fix it.
+    """
+    return read_as(data, Reading(**options))
 
 
 def read_as(data: Any, reading: Reading) -> EventLog:
@@ -57,6 +130,27 @@ def read_as(data: Any, reading: Reading) -> EventLog:
     log = _read_as(data, reading)
     log.__dict__["origin"] = origin
     return log
+
+
+def column_names(
+    path: str | os.PathLike[str],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+) -> list[str]:
+    """The names of a file's columns, before any of them has a role."""
+    reading = Reading(
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        duplicates="merge",
+        drop_incomplete=True,
+    )
+    files = files_of(Path(path))
+    if all(one.name.lower().endswith(PARQUET) for one in files):
+        return same_schema(files).columns
+    return _read(path, files, reading).table.columns
 
 
 def _read_as(data: Any, reading: Reading) -> EventLog:
@@ -134,106 +228,6 @@ def _read_as(data: Any, reading: Reading) -> EventLog:
         stack.close()
 
 
-Options = ParamSpec("Options")
-
-
-def _by_keywords(
-    _: Callable[Options, Reading],
-) -> Callable[[Callable[..., EventLog]], Callable[Concatenate[Any, Options], EventLog]]:
-    """Take the options of reading as keywords, whatever they are."""
-
-    def taking(function: Callable[..., EventLog]) -> Callable[Concatenate[Any, Options], EventLog]:
-        first, *_ = inspect.signature(function).parameters.values()
-        options = inspect.signature(Reading).parameters.values()
-        function.__signature__ = inspect.Signature([first, *options])  # type: ignore[attr-defined]
-        return function
-
-    return taking
-
-
-@_by_keywords(Reading)
-def read_log(data: Any, /, **options: Any) -> EventLog:
-    """Read an event log from files, a database, or what is in memory.
-
-    Files are XES, CSV and its kin (.csv, .tsv, .txt; all also .gz), Parquet and Excel; `-` is
-    standard input, whose kind its beginning tells. A table of variants (.variants.parquet) becomes
-    a log of its cases, with artificial times. A folder of Parquet files, or a pattern such as
-    `lake/*.parquet`, is one log. Objects are frames of Polars and pandas, Arrow tables, relations
-    of DuckDB, data frames of Spark and logs of PM4Py. A database is a DuckDB file or an address as
-    SQLAlchemy writes it, with a table or `query`.
-
-    `engine` says where events are sorted and counted: in `memory`, in `duckdb`, which needs only
-    as much memory as `memory` allows ("4GB"; half of the machine's without it), or in `spark`.
-    `auto` takes memory as long as the files fit into it. Every engine gives the same variants.
-    Events of one case and one time are in the order of the columns `tie_break`, then of the file;
-    rows of a database or of Spark have no order, and ties that no column breaks are refused there.
-
-    `case`, `activity`, `timestamp` and `lifecycle` name columns; without them the names that
-    the usual tools write in a header are recognised, in XES only the standard ones. `individual`
-    names the column of the person behind a case, for guarantees per person. Timestamps become
-    instants in UTC; those without an offset are local times of `timezone`, or of UTC if none of the
-    others carries one either. `timestamp_format` is
-    `day-first` or `month-first` for dates such as 03/04/2020, a strftime format, or `seconds`,
-    `milliseconds` or `microseconds` since 1970. Further columns are text unless a schema or
-    `types` says otherwise: text, integer, number (`decimal` is its point or comma), boolean or
-    date. `delimiter` and `encoding` are those of a CSV file, where its beginning does not tell;
-    `sheet` is one of an Excel file. `order="file"` keeps the order of the file and leaves the
-    timestamps out. `duplicates="merge"` reads XES traces of the same name as one case.
-    `drop_incomplete` leaves out cases that lack a required value, and events without a case.
-    Where each activity has a row for each transition of its lifecycle, such as start and complete,
-    `transitions="complete"` keeps one event of each: those of the transitions named, as they are
-    written in the log, and those that carry none. A case with no such event is left out. Or
-    `classifier="activity+lifecycle"` makes them different activities.
-    `case_attributes` names columns that describe a whole case, as in "age, sex"; they get
-    the prefix `case:` of such columns, which XES marks itself.
-    `further=False` leaves out all columns that have no role, which is faster.
-    `xes_reader="strict"` reads XES element by element even if the file is plain. A log without
-    events is an error unless `allow_empty`: a release may be empty, a log to release may not.
-
-    How a case is read depends on that case, the options and what is public of the file (a CSV's
-    header, a Parquet schema), never on other cases: neighbouring files become neighbouring logs.
-
-    Whatever is wrong with the input, the error is a LogError that says what, where and how to
-    fix it.
-    """
-    return read_as(data, Reading(**options))
-
-
-def column_names(
-    path: str | os.PathLike[str],
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-) -> list[str]:
-    """The columns of a file before any of them is given a role, for whoever is to say which."""
-    reading = Reading(
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-        duplicates="merge",
-        drop_incomplete=True,
-    )
-    files = files_of(Path(path))
-    if all(one.name.lower().endswith(PARQUET) for one in files):
-        return same_schema(files).columns
-    return _read(path, files, reading).table.columns
-
-
-@contextlib.contextmanager
-def _naming(name: str) -> Iterator[None]:
-    """Say of which log an error speaks."""
-    try:
-        yield
-    except LogError as error:
-        raise LogError(f"{name}: {error}") from None
-
-
-def _name(data: Any, files: Sequence[Path]) -> str:
-    """What a log is called in messages."""
-    return Path(data).name if files else "the table"
-
-
 def _read(
     data: Any,
     files: Sequence[Path],
@@ -268,16 +262,8 @@ def _read(
     )
 
 
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+]*://")
-DATABASES = (".duckdb", ".ddb")
-"""How the name of a DuckDB database ends."""
-
-_TAKEN = ("memory", "system", "temp")
-"""What DuckDB calls databases of its own."""
-
-
 def without_order(data: Any, query: str | None) -> EventSource | None:
-    """What has rows without an order, databases and relations; None for everything else."""
+    """The source in a database or relation, whose rows have no order; None for other data."""
     if isinstance(data, str) and _ADDRESS.match(data):
         return from_database(data, query)
     if isinstance(data, str | os.PathLike) and str(data).lower().endswith(DATABASES):
@@ -300,8 +286,7 @@ def source_of(
 
         load()
         return from_parquet(data, name)
-    texts = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
-    if all(path.name.lower().endswith(texts) for path in data):
+    if all(path.name.lower().endswith(DELIMITED) for path in data):
         tabs = all(".tsv" in path.name.lower() for path in data)
         return from_delimited(data, name, delimiter or ("\t" if tabs else None), encoding)
     raise LogError(
@@ -310,19 +295,19 @@ def source_of(
     )
 
 
+def collected(source: EventSource) -> RawTable:
+    """A whole source as a table in memory."""
+    batches = list(source.batches(source.schema.columns))
+    return RawTable(source.name, pl.concat(batches) if batches else source.schema, source.place)
+
+
 def counted_by_duckdb(source: EventSource, reading: Reading) -> EngineLog:
-    """Let DuckDB read, check and count the events."""
+    """A log whose events DuckDB has read, checked and counted."""
     from discreet.log.engines.duckdb import DuckDBEngine
 
     plan = ReadingPlan.of(source, reading)
     engine = DuckDBEngine(plan, memory_limit(reading.memory)).read()
     return EngineLog(engine, plan.shaped, reading.classifier)
-
-
-def collected(source: EventSource) -> RawTable:
-    """All of a source in memory."""
-    batches = list(source.batches(source.schema.columns))
-    return RawTable(source.name, pl.concat(batches) if batches else source.schema, source.place)
 
 
 def _from_duckdb(path: Path, query: str | None) -> EventSource:
@@ -337,7 +322,7 @@ def _from_duckdb(path: Path, query: str | None) -> EventSource:
     try:
         connection = duckdb.connect(":memory:", config={"temp_directory": f"{path}.tmp"})
         name = quoted(f"{path.stem}_" if path.stem.lower() in _TAKEN else path.stem)
-        # a process opens a database by its path once, and whoever asks again gets what it was
+        # a process opens a database by its path once, and asking again gives what it was
         connection.execute(f"ATTACH {literal(path)} AS {name} (READ_ONLY)")
         connection.execute(f"USE {name}")
         found = from_relation(connection.sql(as_query(query)), path.name)
@@ -345,3 +330,17 @@ def _from_duckdb(path: Path, query: str | None) -> EventSource:
     except duckdb.Error as error:
         reason = str(error).strip().partition("\n")[0]
         raise LogError(f"{path.name} cannot be read: {reason}") from None
+
+
+@contextlib.contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Name the log in front of the message of an error."""
+    try:
+        yield
+    except LogError as error:
+        raise LogError(f"{name}: {error}") from None
+
+
+def _name(data: Any, files: Sequence[Path]) -> str:
+    """The name of a log in messages."""
+    return Path(data).name if files else "the table"

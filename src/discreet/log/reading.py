@@ -1,6 +1,7 @@
-"""From a table as it stood in the file to one under XES names, each value read by itself.
+"""How a log is read, declared once, and the table under XES names that comes of it.
 
-Reading options kept in a file, so that the next export is read like the last.
+Every value is read by itself, by the options and by what is public of the file. The options can be
+kept in a file, so that the next export is read like the last.
 """
 
 from __future__ import annotations
@@ -39,6 +40,10 @@ Duplicates = Literal["error", "merge"]
 EngineName = Literal["auto", "memory", "duckdb", "spark"]
 XesReader = Literal["auto", "strict"]
 
+ALL = ("command", "form", "file")
+"""The faces that offer an option about how a log is written: the command line, the web app and
+mapping files. Python takes every option."""
+
 
 class MappedTable(NamedTuple):
     """A table under XES names, its individual column, and what the file called the columns."""
@@ -50,7 +55,7 @@ class MappedTable(NamedTuple):
     tie_break: tuple[str, ...] = ()
     clocks: Clocks = Clocks()
     further: Mapping[str, str] = {}
-    """What columns without a role are called here, by their name in the file."""
+    """The names here of columns without a role, by their names in the file."""
     transitions: tuple[str, ...] = ()
 
 
@@ -62,11 +67,6 @@ def listed(text: str) -> tuple[str, ...]:
 def distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Names of columns, each once and without spaces around it."""
     return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
-
-
-ALL = ("command", "form", "file")
-"""Where an option that says how a log is written is offered: on the command line, in the web
-app and in mapping files. Python takes every option."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +204,7 @@ class Reading:
 
     @property
     def given(self) -> dict[str, Any]:
-        """What differs from the defaults, as JSON has it: the keywords of an equal reading."""
+        """The options that differ from their defaults, as JSON values and keywords of `Reading`."""
         found = {name: getattr(self, name) for name in self.parameters()}
         return {
             name: list(value) if isinstance(value, tuple) else value
@@ -218,7 +218,7 @@ class Reading:
         return cast("Mapping[str, Type]", self.types or {})
 
     def of(self, raw: RawTable) -> MappedTable:
-        """The table under XES names, with every required value there."""
+        """The table under XES names; raises where a required value is missing."""
         columns = raw.table.columns
         timed = self.order == "time"
         given = {
@@ -297,7 +297,7 @@ class Reading:
         return list(dict.fromkeys((*needed, *person, *self.tie_break, *likely)))
 
     def narrowed(self, columns: Sequence[str]) -> Reading:
-        """The same for a table that has only some of the columns."""
+        """The same reading for a table that has only these columns."""
         types = {name: kind for name, kind in self.kinds.items() if name in columns}
         return replace(self, types=types or None, case_attributes=())
 
@@ -307,7 +307,7 @@ class Reading:
         return self.timezone or "UTC"
 
     def kept(self, lifecycle: pl.Series) -> pl.Series:
-        """Which events are kept: those of the transitions named, and those that carry none."""
+        """Whether each event is kept: its transition is named, or it carries none."""
         said = _as_text(lifecycle, WORDS[LIFECYCLE])
         return said.is_null() | said.is_in(self.transitions)
 
@@ -356,95 +356,6 @@ class Reading:
         return fresh
 
 
-def no_such_transition(transitions: Sequence[str], column: str) -> LogError:
-    """What is said where nothing is left of a log."""
-    named = " or ".join(map(repr, transitions))
-    return LogError(
-        f"no event has the transition {named} in the column {column!r}; name those to keep with "
-        f"{option('transitions')}, written as they are there"
-    )
-
-
-def _telling(values: pl.Series, unread: list[int]) -> int:
-    """The first unread row; among dates of unclear order one whose two readings differ."""
-    if readings(str(values[unread[0]])) is not None:
-        for row in unread:
-            both = readings(str(values[row]))
-            if both is not None and both[0] != both[1]:
-                return row
-    return unread[0]
-
-
-def _complete(raw: RawTable, case: str, required: list[str]) -> tuple[RawTable, LeftOut]:
-    """Without cases that lack a required value, and events without a case: each judged alone."""
-    table = raw.table
-    lacks = table.select(pl.any_horizontal(pl.col(required).is_null())).to_series()
-    incomplete = table[case].filter(lacks).drop_nulls().unique()
-    kept = table[case].is_not_null() & ~table[case].is_in(incomplete.implode())
-    if not kept.any():
-        raise LogError("every case lacks a required value; nothing is left to read")
-    return raw.only(kept), LeftOut(len(incomplete), int((~kept).sum()))
-
-
-def _kept_name(column: str, displaced: set[str]) -> str:
-    """A column whose name now means another one steps aside."""
-    if column in displaced:
-        return f"original:{column}"
-    if column.startswith("original:") and column.removeprefix("original:") in displaced:
-        raise LogError(
-            f"the column {column!r} has a name that is kept for columns whose own name is taken; "
-            "rename it"
-        )
-    return column
-
-
-def _as_text(values: pl.Series, word: str) -> pl.Series:
-    check_plain(values.name, values.dtype, f"the {word}")
-    if values.dtype.is_float():
-        raise LogError(
-            f"the column {values.name!r} holds floating-point numbers, which cannot be the {word}: "
-            "long identifiers lose digits and become one; store it as text or whole numbers"
-        )
-    return text_of(values)
-
-
-def check_constant(table: pl.DataFrame, name: str, column: str) -> None:
-    """Refuse an attribute that is declared as one of cases and changes within one."""
-    if name in WORDS:
-        raise LogError(f"the column {column!r} has a role; it cannot be an attribute of a case too")
-    check_plain(column, table[name].dtype, "an attribute of a case")
-    values = pl.struct(pl.col(name))
-    mixed = table.group_by(CASE, maintain_order=True).agg(values.n_unique().alias("many"))
-    mixed = mixed.filter(pl.col("many") > 1)
-    if mixed.height:
-        raise LogError(
-            f"the column {column!r} has several values in the case {mixed[CASE][0]!r}; correct "
-            f"them, or leave it out of {option('case_attributes')}"
-        )
-
-
-def _check_orders(values: pl.Series, column: str, raw: RawTable) -> None:
-    """Refuse a tie-break whose order is not plain: every engine must sort it alike."""
-    kind = values.dtype
-    check_plain(column, kind, "the order of events")
-    if not (kind.is_integer() or kind.is_temporal() or kind == pl.String):
-        raise LogError(
-            f"the column {column!r} holds {kind}, which cannot break ties; name one of whole "
-            "numbers, times or texts"
-        )
-    _check_present(values, f"value in {column!r}, which breaks ties", raw)
-
-
-def _check_present(values: pl.Series, word: str, raw: RawTable) -> None:
-    if values.null_count():
-        first = int(values.is_null().arg_max() or 0)
-        raise LogError(
-            f"{raw.place(first)} has no {word} ({values.null_count()} of {len(values)} events "
-            f"have none); fill it in, or leave such cases out with drop_incomplete=True "
-            "(--drop-incomplete)"
-        )
-
-
 def load_mapping(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The options of reading that a TOML file holds, checked."""
     path = Path(path)
@@ -489,3 +400,92 @@ def save_mapping(
         lines += [f"{json.dumps(name)} = {json.dumps(kind)}" for name, kind in types.items()]
     with atomic_write(path) as file:
         file.write("\n".join([*lines, ""]).encode())
+
+
+def no_such_transition(transitions: Sequence[str], column: str) -> LogError:
+    """The error for a log in which no event has one of the transitions named."""
+    named = " or ".join(map(repr, transitions))
+    return LogError(
+        f"no event has the transition {named} in the column {column!r}; name those to keep with "
+        f"{option('transitions')}, written as they are there"
+    )
+
+
+def check_constant(table: pl.DataFrame, name: str, column: str) -> None:
+    """Refuse an attribute that is declared as one of cases and changes within one."""
+    if name in WORDS:
+        raise LogError(f"the column {column!r} has a role; it cannot be an attribute of a case too")
+    check_plain(column, table[name].dtype, "an attribute of a case")
+    values = pl.struct(pl.col(name))
+    mixed = table.group_by(CASE, maintain_order=True).agg(values.n_unique().alias("many"))
+    mixed = mixed.filter(pl.col("many") > 1)
+    if mixed.height:
+        raise LogError(
+            f"the column {column!r} has several values in the case {mixed[CASE][0]!r}; correct "
+            f"them, or leave it out of {option('case_attributes')}"
+        )
+
+
+def _telling(values: pl.Series, unread: list[int]) -> int:
+    """The first unread row; among dates of unclear order one whose two readings differ."""
+    if readings(str(values[unread[0]])) is not None:
+        for row in unread:
+            both = readings(str(values[row]))
+            if both is not None and both[0] != both[1]:
+                return row
+    return unread[0]
+
+
+def _complete(raw: RawTable, case: str, required: list[str]) -> tuple[RawTable, LeftOut]:
+    """The table without incomplete cases and events without a case, each judged alone."""
+    table = raw.table
+    lacks = table.select(pl.any_horizontal(pl.col(required).is_null())).to_series()
+    incomplete = table[case].filter(lacks).drop_nulls().unique()
+    kept = table[case].is_not_null() & ~table[case].is_in(incomplete.implode())
+    if not kept.any():
+        raise LogError("every case lacks a required value; nothing is left to read")
+    return raw.only(kept), LeftOut(len(incomplete), int((~kept).sum()))
+
+
+def _kept_name(column: str, displaced: set[str]) -> str:
+    """The name of a column here: its own, with a prefix if that now means another column."""
+    if column in displaced:
+        return f"original:{column}"
+    if column.startswith("original:") and column.removeprefix("original:") in displaced:
+        raise LogError(
+            f"the column {column!r} has a name that is kept for columns whose own name is taken; "
+            "rename it"
+        )
+    return column
+
+
+def _as_text(values: pl.Series, word: str) -> pl.Series:
+    check_plain(values.name, values.dtype, f"the {word}")
+    if values.dtype.is_float():
+        raise LogError(
+            f"the column {values.name!r} holds floating-point numbers, which cannot be the {word}: "
+            "long identifiers lose digits and become one; store it as text or whole numbers"
+        )
+    return text_of(values)
+
+
+def _check_orders(values: pl.Series, column: str, raw: RawTable) -> None:
+    """Refuse a tie-break whose order is not plain: every engine must sort it alike."""
+    kind = values.dtype
+    check_plain(column, kind, "the order of events")
+    if not (kind.is_integer() or kind.is_temporal() or kind == pl.String):
+        raise LogError(
+            f"the column {column!r} holds {kind}, which cannot break ties; name one of whole "
+            "numbers, times or texts"
+        )
+    _check_present(values, f"value in {column!r}, which breaks ties", raw)
+
+
+def _check_present(values: pl.Series, word: str, raw: RawTable) -> None:
+    if values.null_count():
+        first = int(values.is_null().arg_max() or 0)
+        raise LogError(
+            f"{raw.place(first)} has no {word} ({values.null_count()} of {len(values)} events "
+            f"have none); fill it in, or leave such cases out with drop_incomplete=True "
+            "(--drop-incomplete)"
+        )

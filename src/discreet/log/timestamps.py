@@ -41,16 +41,16 @@ _SHAPE = (
 
 @dataclass(frozen=True)
 class Clocks:
-    """How the times of a log say of which zone they are; for the log's holder only."""
+    """How the times of a log state their zone; for the log's holder only."""
 
     offsets: Counter[str] = field(default_factory=Counter)
-    """Times by the offset that they carry, where they are texts."""
+    """The number of times with each offset, where they are texts."""
     bare: int = 0
-    """Times without an offset, read as local ones."""
+    """The number of times without an offset, read as local ones."""
     skipped: int = 0
-    """Local times that never occurred, since clocks were set forward."""
+    """The number of local times that never occurred, since clocks were set forward."""
     repeated: int = 0
-    """Local times that occurred twice, since clocks were set back."""
+    """The number of local times that occurred twice, since clocks were set back."""
 
     def __add__(self, other: Clocks) -> Clocks:
         return Clocks(
@@ -66,7 +66,7 @@ class Clocks:
         return bool(self.bare and self.offsets)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The counts as JSON values."""
         return {
             "offsets": dict(self.offsets),
             "bare": self.bare,
@@ -95,7 +95,7 @@ class Clocks:
         return found
 
     def check(self, place: str) -> None:
-        """Refuse times with and without offset side by side, as nobody said where those are of."""
+        """Refuse times with and without offsets side by side: the zone of the latter is unknown."""
         if self.mixed:
             raise LogError(
                 f"{place} has a time without an offset ({self.bare:,} do), while "
@@ -141,7 +141,7 @@ def to_instants(values: pl.Series, timezone: str = "UTC", form: str | None = Non
 
 
 def read_times(values: pl.Series, timezone: str = "UTC", form: str | None = None) -> Instants:
-    """The same with the count of offsets and of local times that are not unique."""
+    """Instants as of `to_instants`, and how often offsets and doubtful local times occur."""
     clocks = Clocks()
     if form in EPOCHS:
         instants = _from_epoch(values, EPOCHS[form])

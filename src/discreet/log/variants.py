@@ -1,7 +1,4 @@
-"""Variants: distinct activity sequences and how many cases follow each.
-
-Variants of which the counts are known, and sequences only where they are asked for.
-"""
+"""Variants: distinct activity sequences and how many cases follow each."""
 
 from __future__ import annotations
 
@@ -22,8 +19,9 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", bound=tuple[str, ...])
 
+# Tuned
 MANY = 20_000
-"""From about so many sequences on Polars tells them apart and sorts them in less time."""
+"""Sequences from which on Polars sorts and distinguishes them faster than Python; timed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +79,7 @@ class Variants:
 
     @classmethod
     def empty(cls, activities: tuple[str, ...] = ()) -> Variants:
-        """No case at all."""
+        """The variants of no case."""
         none = np.zeros(0, dtype=np.int64)
         return cls(activities, none.astype(np.int32), np.zeros(1, dtype=np.int64), none)
 
@@ -178,7 +176,7 @@ class Variants:
         )
 
     def to_pandas(self) -> Any:
-        """The same as a pandas frame."""
+        """The variants as a pandas frame."""
         return as_pandas(self.to_polars())
 
     def __repr__(self) -> str:
@@ -191,6 +189,37 @@ class Variants:
         top = np.argsort(-self.counts, kind="stable")[:10]
         rows = [[f"{self.counts[i]:,}", " → ".join(self.sequence(int(i)))] for i in top]
         return notebook.box(repr(self), notebook.table(("cases", "variant"), rows))
+
+
+class VariantCounts(Protocol):
+    """A multiset of sequences, of which there may be more than this process can hold.
+
+    `counts` says how many cases follow each sequence; `take` brings the sequences themselves.
+    Whatever is decided by the counts alone can be decided for all and fetched for a few. The
+    sequences are in canonical order, as `Variants` are: their order tells nothing of the counts.
+    """
+
+    @property
+    def activities(self) -> tuple[str, ...]:
+        """The labels that the sequences are made of."""
+
+    @property
+    def counts(self) -> Ints:
+        """How many cases follow each sequence."""
+
+    @property
+    def lengths(self) -> Ints:
+        """Number of events of each sequence."""
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+
+    def __len__(self) -> int:
+        """Number of sequences."""
+
+    def take(self, indices: Ints, counts: Ints | None = None) -> Variants:
+        """The chosen sequences in the order given, with new counts if any are given."""
 
 
 def as_pandas(frame: pl.DataFrame) -> Any:
@@ -247,34 +276,3 @@ def _gather(
 ) -> Variants:
     positions, fresh = spans(offsets, chosen)
     return Variants(activities, codes[positions].astype(np.int32), fresh, counts)
-
-
-class VariantCounts(Protocol):
-    """A multiset of sequences, of which there may be more than this process can hold.
-
-    `counts` says how many cases follow each sequence; `take` brings the sequences themselves.
-    Whatever is decided by the counts alone can be decided for all and fetched for a few. The
-    sequences are in canonical order, as `Variants` are: their order tells nothing of the counts.
-    """
-
-    @property
-    def activities(self) -> tuple[str, ...]:
-        """The labels that the sequences are made of."""
-
-    @property
-    def counts(self) -> Ints:
-        """How many cases follow each sequence."""
-
-    @property
-    def lengths(self) -> Ints:
-        """Number of events of each sequence."""
-
-    @property
-    def cases(self) -> int:
-        """Number of cases."""
-
-    def __len__(self) -> int:
-        """Number of sequences."""
-
-    def take(self, indices: Ints, counts: Ints | None = None) -> Variants:
-        """The chosen sequences in the order given, with new counts if any are given."""

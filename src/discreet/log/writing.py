@@ -29,8 +29,9 @@ from discreet.log.formats.parquet import parquet_metadata
 from discreet.log.formats.xes.writer import expanded_pieces, xes_pieces
 from discreet.log.log_attributes import as_attributes
 
+# Tuned
 EXPANDED_ZSTD = 1
-"""How hard cases of released variants are packed: random names are all that is left to pack."""
+"""Compression level of cases of released variants: only random names are left to compress."""
 
 
 def write_log(

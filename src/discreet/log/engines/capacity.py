@@ -1,7 +1,4 @@
-"""How much memory may be used: what the user says, or half of what the machine has.
-
-Which engine reads a log, and why: said before it is read.
-"""
+"""How much memory may be used, and which engine a log therefore needs."""
 
 from __future__ import annotations
 
@@ -19,11 +16,42 @@ from discreet.log.reading import EngineName
 
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 BINARY = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+# Tuned
 LEAST = 100 * 10**6
-"""Below this an engine has no room to sort anything."""
+"""Smallest limit in bytes: below it an engine has no room to sort anything."""
 
 UNKNOWN_MACHINE = 4 * 10**9
-"""What is used where the system does not tell how much memory there is."""
+"""Bytes used where the system does not say how much memory it has."""
+
+VALUE_BYTES = 45
+"""Bytes of a value of a Parquet file in memory, at the peak of a release."""
+
+TEXT_BYTES = 5
+"""Bytes in memory of a byte of a CSV file; a compressed one stands for ten."""
+
+
+class EngineChoice(NamedTuple):
+    """An engine, and in words why it was chosen."""
+
+    engine: Literal["memory", "duckdb", "spark"]
+    reason: str = ""
+
+
+def choose_engine(
+    files: Sequence[Path], engine: EngineName = "auto", memory: str | int | None = None
+) -> EngineChoice:
+    """The engine that is named; else memory, unless the files are too large for the limit."""
+    if engine != "auto":
+        return EngineChoice(engine)
+    limit = memory_limit(memory)
+    size = _in_memory(files)
+    if size <= limit:
+        return EngineChoice("memory")
+    why = f"in memory it would take about {in_words(size)}, and {in_words(limit)} may be used"
+    if any(importlib.util.find_spec(name) is None for name in ("duckdb", "pyarrow")):
+        return EngineChoice("memory", f"{why}; pip install 'discreet[duckdb]' would make it fit")
+    return EngineChoice("duckdb", why)
 
 
 def memory_limit(given: str | int | None) -> int:
@@ -56,41 +84,11 @@ def physical() -> int:
 
 
 def in_words(size: float) -> str:
-    """A number of bytes as people say it."""
+    """A number of bytes in words, as in 2 GB."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6)):
         if size >= factor:
             return f"{size / factor:.3g} {unit}"
     return f"{size:,.0f} bytes"
-
-
-VALUE_BYTES = 45
-"""What a value of a Parquet file takes in memory, at the worst moment of a release."""
-
-TEXT_BYTES = 5
-"""What a byte of a CSV file takes in memory; a packed one stands for ten."""
-
-
-class EngineChoice(NamedTuple):
-    """An engine, and in words why it was chosen."""
-
-    engine: Literal["memory", "duckdb", "spark"]
-    reason: str = ""
-
-
-def choose_engine(
-    files: Sequence[Path], engine: EngineName = "auto", memory: str | int | None = None
-) -> EngineChoice:
-    """The engine that is named; else memory, unless the files are too large for the limit."""
-    if engine != "auto":
-        return EngineChoice(engine)
-    limit = memory_limit(memory)
-    size = _in_memory(files)
-    if size <= limit:
-        return EngineChoice("memory")
-    why = f"in memory it would take about {in_words(size)}, and {in_words(limit)} may be used"
-    if any(importlib.util.find_spec(name) is None for name in ("duckdb", "pyarrow")):
-        return EngineChoice("memory", f"{why}; pip install 'discreet[duckdb]' would make it fit")
-    return EngineChoice("duckdb", why)
 
 
 def _in_memory(files: Sequence[Path]) -> int:

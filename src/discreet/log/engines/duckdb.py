@@ -1,8 +1,7 @@
 """DuckDB: logs larger than memory, on one machine.
 
-A table of variants written out as a log by DuckDB, without its events in this process.
-
-A folder for what does not fit into memory: its owner's alone, and gone afterwards.
+It reads and counts logs, and writes tables of variants out as logs. What does not fit into memory
+goes to a folder that is its owner's alone and gone afterwards.
 """
 
 from __future__ import annotations
@@ -45,6 +44,19 @@ _TIMES = frozenset(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", 
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _OWN_NAMES = frozenset(("file_row_number", "file_index", "filename"))
 
+TABLES = (".parquet", ".csv")
+"""Endings of the files that DuckDB writes; all others are written from memory."""
+
+_EVENTS = f"""
+SELECT CAST(number AS VARCHAR) AS {quoted(CASE)}, unnest(variant) AS {quoted(ACTIVITY)},
+       unnest(times) AS {quoted(TIME)}
+FROM (SELECT unnest(range(first, first + cases)) AS number, variant,
+             [{{}} FOR i IN range(len(variant))] AS times FROM variants)
+"""
+
+PREFIX = "discreet-engine-"
+_LOCK = ".lock"
+
 
 def load() -> Any:
     """The package, or an error that says how to get it."""
@@ -75,7 +87,7 @@ def connect(memory: int, scratch: Scratch, threads: int | None = None) -> Any:
 
 @contextmanager
 def explained(memory: int, scratch: Scratch, doing: str = "read") -> Iterator[None]:
-    """Say what DuckDB could not do, and what would help."""
+    """Turn errors of DuckDB into LogErrors that say what would help."""
     duckdb = load()
     try:
         yield
@@ -261,65 +273,6 @@ class DuckDBEngine(SqlEngine):
         return explained(self.memory, self._scratch)
 
 
-def _stored(kind: pl.DataType) -> str:
-    """The type of a staged column that has no role."""
-    if kind.is_integer():
-        return "HUGEINT" if kind == pl.UInt64 else "BIGINT"
-    if kind.is_float():
-        return "DOUBLE"
-    if isinstance(kind, pl.Datetime):
-        return _ZONED if kind.time_zone else "TIMESTAMP"
-    return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(kind), "VARCHAR")
-
-
-def _overflows(kind: pl.DataType) -> bool:
-    """Whether DuckDB fails on some values of a type that a file may have."""
-    return isinstance(kind, pl.Datetime) and kind.time_unit == "ms"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
-
-
-def _as_key(column: str, kinds: dict[str, str]) -> str | None:
-    known = kinds[column] == "VARCHAR" or kinds[column] in _INTEGERS
-    return quoted(column) if known else None
-
-
-def _as_text(column: str, kinds: dict[str, str]) -> str | None:
-    if kinds[column] in _INTEGERS:
-        return f"CAST({quoted(column)} AS VARCHAR)"
-    return quoted(column) if kinds[column] == "VARCHAR" else None
-
-
-def _as_order(column: str, kinds: dict[str, str]) -> str | None:
-    plain = _INTEGERS | _TIMES | {"VARCHAR", _ZONED}
-    return quoted(column) if kinds[column] in plain else None
-
-
-def _as_instant(column: str, kinds: dict[str, str], *, utc: bool) -> str | None:
-    """Microseconds since 1970; local times of other zones are read by the rules of memory."""
-    kind, name = kinds[column], quoted(column)
-    if kind == _ZONED:
-        return f"epoch_us({name})"
-    if kind not in _TIMES or not utc:
-        return None
-    if kind == "TIMESTAMP_NS":
-        return f"epoch_ns({name}) // 1000"
-    return f"epoch_us(CAST({name} AS TIMESTAMP))"
-
-
-TABLES = (".parquet", ".csv")
-"""What DuckDB writes; everything else is written from memory."""
-
-_EVENTS = f"""
-SELECT CAST(number AS VARCHAR) AS {quoted(CASE)}, unnest(variant) AS {quoted(ACTIVITY)},
-       unnest(times) AS {quoted(TIME)}
-FROM (SELECT unnest(range(first, first + cases)) AS number, variant,
-             [{{}} FOR i IN range(len(variant))] AS times FROM variants)
-"""
-
-
 def write_expanded(
     variants: Variants,
     path: Path,
@@ -360,10 +313,6 @@ def _copy(path: Path, target: Path, metadata: Mapping[str, str]) -> str:
         form = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{stored}}}"
     events = _EVENTS.format(instant)
     return f"COPY ({events}) TO {literal(target)} ({form}, USE_TMP_FILE false)"
-
-
-PREFIX = "discreet-engine-"
-_LOCK = ".lock"
 
 
 class Scratch:
@@ -415,3 +364,51 @@ def _hold(file: BinaryIO) -> bool | None:
 def _remove(folder: Path, lock: BinaryIO) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     lock.close()
+
+
+def _stored(kind: pl.DataType) -> str:
+    """The type of a staged column that has no role."""
+    if kind.is_integer():
+        return "HUGEINT" if kind == pl.UInt64 else "BIGINT"
+    if kind.is_float():
+        return "DOUBLE"
+    if isinstance(kind, pl.Datetime):
+        return _ZONED if kind.time_zone else "TIMESTAMP"
+    return {pl.Boolean: "BOOLEAN", pl.Date: "DATE"}.get(type(kind), "VARCHAR")
+
+
+def _overflows(kind: pl.DataType) -> bool:
+    """Whether DuckDB fails on some values of a type that a file may have."""
+    return isinstance(kind, pl.Datetime) and kind.time_unit == "ms"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _as_key(column: str, kinds: dict[str, str]) -> str | None:
+    known = kinds[column] == "VARCHAR" or kinds[column] in _INTEGERS
+    return quoted(column) if known else None
+
+
+def _as_text(column: str, kinds: dict[str, str]) -> str | None:
+    if kinds[column] in _INTEGERS:
+        return f"CAST({quoted(column)} AS VARCHAR)"
+    return quoted(column) if kinds[column] == "VARCHAR" else None
+
+
+def _as_order(column: str, kinds: dict[str, str]) -> str | None:
+    plain = _INTEGERS | _TIMES | {"VARCHAR", _ZONED}
+    return quoted(column) if kinds[column] in plain else None
+
+
+def _as_instant(column: str, kinds: dict[str, str], *, utc: bool) -> str | None:
+    """Microseconds since 1970; local times of other zones are read by the rules of memory."""
+    kind, name = kinds[column], quoted(column)
+    if kind == _ZONED:
+        return f"epoch_us({name})"
+    if kind not in _TIMES or not utc:
+        return None
+    if kind == "TIMESTAMP_NS":
+        return f"epoch_ns({name}) // 1000"
+    return f"epoch_us(CAST({name} AS TIMESTAMP))"

@@ -21,8 +21,9 @@ from discreet.log.follows import Follows
 from discreet.log.instants import microseconds
 from discreet.log.variants import Variants
 
+# Tuned
 AT_ONCE = 100_000
-"""Cases that are put into words at a time."""
+"""Cases that are spelled out and hashed at a time."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,11 @@ class MemoryEngine:
 
     @property
     def memory(self) -> int:
-        """How many bytes may be used."""
+        """Bytes that it may use."""
         return memory_limit(None)
 
     def facts(self) -> Facts:
-        """How much there is."""
+        """The size, activities and period of the log."""
         log = self.log
         return Facts(log.cases, log.events, log.activities, log.period(), log.left_out, log.clocks)
 
@@ -94,11 +95,11 @@ class MemoryEngine:
         return Follows.of_variants(self.log.variants)
 
     def cases_of_individuals(self) -> Integers:
-        """How many cases each individual has, sorted."""
+        """The number of cases of each individual, in ascending order."""
         return self.log.cases_of_individuals()
 
     def sums(self, columns: Collection[str]) -> InMemory:
-        """The cases for whoever needs only sums over them."""
+        """The cases for sums over them."""
         return InMemory.of(self.log)
 
     def digest(self, key: bytes) -> tuple[int, ...]:
@@ -122,7 +123,7 @@ class MemoryEngine:
 
     @property
     def further_columns(self) -> int:
-        """How many columns without a role it hands over if events are asked for."""
+        """The number of columns without a role that it hands over with events."""
         return len(self._further)
 
     @property
@@ -137,7 +138,7 @@ class MemoryEngine:
         return log.frame.select(self._further)
 
     def bounded(self, cases: int, key: bytes) -> MemoryEngine:
-        """At most so many cases of each individual, chosen by a secret key."""
+        """The log with at most `cases` cases of each individual, chosen by a secret key."""
         log = self.log
         salt = key.hex()
         hashes = [hashlib.sha256((salt + name).encode()).hexdigest() for name in log.case_ids]

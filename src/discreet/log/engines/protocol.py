@@ -16,7 +16,7 @@ from discreet.log.variants import Variants
 
 
 class Facts(NamedTuple):
-    """How much there is; for the holder of the log only."""
+    """The size, activities and period of a log; for its holder only."""
 
     cases: int
     events: int
@@ -36,7 +36,7 @@ class Courses(NamedTuple):
     times: Integers | None
     """Microseconds since 1970; none if the log is read without times."""
     individuals: list[str] | None
-    """Whose case each is, if the log says."""
+    """The individual of each case, if the log names individuals."""
 
 
 class Sizes(NamedTuple):
@@ -57,18 +57,18 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called on the command line."""
+        """Its name on the command line."""
 
     @property
     def memory(self) -> int:
-        """How many bytes it may use, and so may what leaves it."""
+        """Bytes that it may use, and so may what leaves it."""
 
     @property
     def further_columns(self) -> int:
-        """How many columns without a role it hands over if events are asked for."""
+        """The number of columns without a role that it hands over with events."""
 
     def facts(self) -> Facts:
-        """How much there is."""
+        """The size, activities and period of the log."""
 
     def variants(self) -> Variants:
         """The variants and how many cases follow each."""
@@ -96,10 +96,10 @@ class Engine(Protocol):
         """How often one activity directly follows another, starts a case and ends one."""
 
     def cases_of_individuals(self) -> Integers:
-        """How many cases each individual has, sorted."""
+        """The number of cases of each individual, in ascending order."""
 
     def sums(self, columns: Collection[str]) -> Sums:
-        """The cases for whoever needs only sums over them, with some of the further columns."""
+        """The cases for sums over them, with some of the further columns."""
 
     def digest(self, key: bytes) -> tuple[int, ...]:
         """The sum over cases of a keyed hash of each, by which a log is recognised.
@@ -115,7 +115,7 @@ class Engine(Protocol):
         """The columns without a role that were asked for, event by event as in `courses`."""
 
     def bounded(self, cases: int, key: bytes) -> Engine:
-        """The same with at most so many cases of each individual, chosen by a secret key.
+        """The same log with at most `cases` cases of each individual, chosen by a secret key.
 
         Of each individual the cases with the smallest SHA-256 of key and name are kept: a choice
         that reads nothing of the others, so that with every key the cases of one individual change

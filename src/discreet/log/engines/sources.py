@@ -1,6 +1,6 @@
-"""Where the events of an engine come from: files, tables, queries, read batch by batch.
+"""Sources of events for an engine, and the columns that it reads of them.
 
-Which columns an engine reads of a source, and in which role.
+Files, tables and queries are read batch by batch.
 """
 
 from __future__ import annotations
@@ -24,11 +24,15 @@ from discreet.log.formats.parquet import by_file, same_schema
 from discreet.log.reading import MappedTable, Reading
 from discreet.log.timestamps import Clocks, within_calendar
 
+# Tuned
 BATCH = 200_000
-"""Events that are read at once where they pass through this process."""
+"""Rows of a batch where they pass through this process."""
 
 PIECE = 16_000_000
-"""Bytes of a text file that are read at once."""
+"""Bytes of a text file read at a time."""
+
+_WHOLE_NUMBERS = (20, 21, 23)
+"""PostgreSQL's type numbers of int8, int2 and int4."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,12 @@ class EventSource:
     batches: Callable[[Sequence[str]], Iterator[pl.DataFrame]]
     """The rows of these columns, in their order if they have one."""
     place: Callable[[int], str] = by_row
-    """Where a row stood, in words."""
+    """Says in words where a row stood."""
     ordered: bool = True
     parquet: tuple[Path, ...] = ()
     """The files, where they are Parquet: most engines read them faster than in batches."""
     heights: tuple[int, ...] = ()
-    """How many rows each of these files has."""
+    """The number of rows of each of these files."""
     snapshot: Snapshot = Snapshot()
     """The files before anything was read of them."""
 
@@ -75,7 +79,7 @@ def from_parquet(files: Sequence[Path], name: str) -> EventSource:
 
 
 def heights_of(files: Sequence[Path]) -> tuple[int, ...]:
-    """How many rows each of some Parquet files has."""
+    """The number of rows of each Parquet file."""
     from pyarrow import parquet
 
     return tuple(parquet.read_metadata(path).num_rows for path in files)
@@ -182,12 +186,14 @@ def from_database(url: str, query: str | None) -> EventSource:
     return EventSource(name, schema, batches, ordered=False)
 
 
-_WHOLE_NUMBERS = (20, 21, 23)
-"""What PostgreSQL calls int8, int2 and int4."""
+def as_query(text: str) -> str:
+    """A query as it is; the name of a table as the query of all its rows."""
+    plain = text.strip().rstrip(";")
+    return f"SELECT * FROM {plain}" if len(plain.split()) == 1 else plain
 
 
 def _kinds(dialect: str, cursor: Any) -> list[type[pl.DataType]]:
-    """Whole numbers where the database says so: they sort otherwise than their texts."""
+    """The type of each column: text, but for declared whole numbers, which sort unlike texts."""
     told = dialect == "postgresql"
     return [
         pl.Int64 if told and field[1] in _WHOLE_NUMBERS else pl.String
@@ -196,15 +202,9 @@ def _kinds(dialect: str, cursor: Any) -> list[type[pl.DataType]]:
 
 
 def _refused(error: Exception) -> LogError:
-    """What a database says, without the address, which may hold a password."""
+    """The error of a database without its address, which may hold a password."""
     reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
     return LogError(f"the database cannot be read: {reason}")
-
-
-def as_query(text: str) -> str:
-    """A query as it is; the name of a table as the query of all its rows."""
-    plain = text.strip().rstrip(";")
-    return f"SELECT * FROM {plain}" if len(plain.split()) == 1 else plain
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class Layout:
 
     @property
     def required(self) -> dict[str, str]:
-        """The columns without which an event cannot be counted, in words."""
+        """The columns that an event cannot be counted without, with the word for each."""
         return {
             "case_id": "case",
             "label": "activity",
@@ -245,7 +245,7 @@ class ReadingPlan:
     shaped: MappedTable
     """What the table would look like in memory, without rows."""
     further: tuple[str, ...] = ()
-    """Columns without a role that are to be had, too."""
+    """Columns without a role that are read, too."""
 
     @classmethod
     def of(cls, source: EventSource, reading: Reading) -> ReadingPlan:
@@ -284,14 +284,14 @@ class ReadingPlan:
 
     @property
     def columns(self) -> list[str]:
-        """All that is read."""
+        """All columns that are read."""
         roles = (self.case, self.activity, self.lifecycle, self.time, self.reading.individual)
         listed = (*roles, self.transition, *self.reading.tie_break, *self.further)
         return list(dict.fromkeys(column for column in listed if column is not None))
 
     @property
     def layout(self) -> Layout:
-        """What the events have."""
+        """The layout of the events."""
         if self.time is None and not self.source.ordered and not self.reading.tie_break:
             raise LogError(
                 "the rows of a table have no order to keep; name columns that tell it with "
@@ -308,7 +308,7 @@ class ReadingPlan:
         """The events, batch by batch: each value is read by itself, so batches change nothing.
 
         Where cases that lack a value are to be left out, the values that are missing stay so.
-        `note` is told how the times of each batch were written.
+        `note` is called for each batch with how its times were written.
         """
         shape = replace(
             self.reading.narrowed(self.columns),
@@ -387,14 +387,14 @@ class ReadingPlan:
 
 
 def _plain(kind: pl.DataType) -> bool:
-    """Whether values are of a kind that every engine hands over as it is, whatever they are."""
+    """Whether every engine hands over the values of a type as they are, whatever they are."""
     timed = isinstance(kind, pl.Datetime) and kind.time_unit != "ns"  # not every engine has these
     numeric = kind.is_float() or (kind.is_integer() and kind not in (pl.Int128, pl.UInt128))
     return numeric or timed or kind in (pl.String, pl.Boolean, pl.Date)
 
 
 def finer_than_microseconds(place: str) -> LogError:
-    """What is said of times that no engine keeps in full."""
+    """The error for times that no engine keeps in full."""
     return LogError(
         f"{place} has a timestamp finer than a microsecond; round the times, or read the log with "
         "engine='memory' (--engine memory), which cuts them off"
@@ -402,7 +402,7 @@ def finer_than_microseconds(place: str) -> LogError:
 
 
 def unbroken_ties(many: int) -> LogError:
-    """What is said where the order of events is open: any other order would be as true."""
+    """The error for events whose order is open: any other order would be as true."""
     return LogError(
         f"different events of one case have the same time ({many} times), and the rows of a table "
         f"have no order: name columns that tell it with {option('tie_break', 'sequence_number')}; "

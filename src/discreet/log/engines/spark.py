@@ -1,6 +1,6 @@
 """Spark: logs of a cluster, in the session that is there, or one on this machine.
 
-A session of its own keeps the tables apart from everybody else's.
+The tables of a log are in a session of their own, apart from those of others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import unquote, urlparse
 
 import polars as pl
@@ -27,11 +27,9 @@ from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError, option
 from discreet.log.files import Snapshot, files_of
 from discreet.log.formats.parquet import same_schema
+from discreet.log.instants import DAY
 from discreet.log.reading import Reading
 from discreet.log.timestamps import EPOCHS
-
-if TYPE_CHECKING:
-    pass
 
 _KINDS: dict[str, Any] = {
     "string": pl.String,
@@ -47,7 +45,6 @@ _KINDS: dict[str, Any] = {
     "double": pl.Float64,
 }
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_DAY = 86_400_000_000
 _FILE, _PLACE = "discreet_file", "discreet_row"
 _URI, _NUMBER = "discreet_uri", "discreet_number"
 _BY_SORTING = "spark.sql.execution.useObjectHashAggregateExec"
@@ -68,7 +65,7 @@ def load() -> Any:
 
 
 def session(memory: int, **more: str) -> Any:
-    """The session that is there; else one on this machine, which nobody reaches from outside.
+    """The active session; else a new one on this machine, closed to the outside.
 
     `more` are further settings of a session that is started, with _ for the dots in their names.
     """
@@ -98,7 +95,7 @@ def session(memory: int, **more: str) -> Any:
 
 
 def counted_by_spark(data: Any, reading: Reading) -> EngineLog:
-    """Let Spark read, check and count a data frame, or Parquet files."""
+    """A log whose events, in a data frame or Parquet files, Spark has read, checked and counted."""
     limit = memory_limit(reading.memory)
     if hasattr(data, "sparkSession"):
         source, frame = from_frame(data), data
@@ -179,7 +176,7 @@ class Spread:
 
 
 class Held:
-    """Tables that Spark holds for a log, and lets go when nobody has the log any more.
+    """Tables that Spark holds for a log, and lets go when the log is no longer used.
 
     They are checkpoints, not Spark's cache: that finds a table by its plan, in which a file is
     its path, and computes anew what it has lost, from whatever the file is by then. A checkpoint
@@ -353,7 +350,7 @@ class SparkEngine(SqlEngine):
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Say what Spark could not do."""
+        """Turn errors of Spark into LogErrors."""
         try:
             yield
         except LogError:
@@ -399,5 +396,5 @@ def _as_instant(column: str, kinds: dict[str, str], reading: Reading) -> str:
     if form is None and reading.zone == "UTC" and kind == "timestamp_ntz":
         return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {name})"
     if form is None and reading.zone == "UTC" and kind == "date":
-        return f"unix_date({name}) * {_DAY}L"
+        return f"unix_date({name}) * {DAY}L"
     raise _unclear(column, f"{kind} as times of {reading.zone}")

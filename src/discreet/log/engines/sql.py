@@ -3,10 +3,6 @@
 Three tables hold everything: `events` (case_id, label, ts, what breaks ties, whose case it is),
 `cases` (case_id and its sequence of codes) and `variants` (sequence, how many cases follow it, and
 its place in canonical order).
-
-Several numbers of an event in one, so that sorting these sorts the events.
-
-Names and texts as SQL writes them.
 """
 
 from __future__ import annotations
@@ -29,18 +25,17 @@ from discreet.log.engines.sources import ReadingPlan, unbroken_ties
 from discreet.log.errors import LogError
 from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
+from discreet.log.instants import SECOND
 from discreet.log.reading import no_such_transition
 from discreet.log.timestamps import Clocks, in_range
 from discreet.log.variants import Variants
 
+# Proof: no file has 2 to the power of 40 rows
 FILE_BITS = 40
 """A position is the number of the file, then that of the row in this many bits."""
 
 _ROW = (1 << FILE_BITS) - 1
 """The bits of a position that number the row."""
-
-_SECOND = 1_000_000
-"""Microseconds."""
 
 
 class SqlEngine(ABC):
@@ -48,7 +43,7 @@ class SqlEngine(ABC):
 
     name: ClassVar[str]
     text: ClassVar[str]
-    """The type of texts."""
+    """The dialect's type of texts."""
 
     def __init__(self, memory: int, plan: ReadingPlan) -> None:
         self.memory = memory
@@ -111,17 +106,15 @@ class SqlEngine(ABC):
     room: ClassVar[dict[str, int]]
     """Types of whole numbers, the quickest first, and how many bits they have besides the sign."""
 
-    """What variants of one size are numbered by: anything that tells them apart and stays."""
-
     heights: tuple[int, ...] = ()
-    """How many rows each file has, where positions number the rows of files."""
+    """The number of rows of each file, where positions number the rows of files."""
 
     clocks = Clocks()
     """How the times were written, where they were read as texts."""
 
     events_table = "events"
     checked_table = "events"
-    """The events for what needs no position, where a position costs something."""
+    """The events for checks that need no position, where a position costs something."""
     cases_table = "cases"
     variants_table = "variants"
 
@@ -160,7 +153,7 @@ class SqlEngine(ABC):
         for key in self.layout.order:
             if key == "ts":
                 first, last = min(row["first"] for row in rows), max(row["last"] for row in rows)
-                unit = _SECOND if all(row["whole"] for row in rows) else 1
+                unit = SECOND if all(row["whole"] for row in rows) else 1
                 since = f"((ts - {first}) {self.divided} {unit})"
                 fields.append(Field(since, (last - first) // unit))
             elif key == "pos":
@@ -230,8 +223,8 @@ class SqlEngine(ABC):
         )
 
     def _ranges(self) -> str:
-        """How large the numbers are that events are sorted by."""
-        found = f", bool_and(ts % {_SECOND} = 0) AS whole" if self.layout.timed else ""
+        """Aggregates that bound the numbers by which events are sorted."""
+        found = f", bool_and(ts % {SECOND} = 0) AS whole" if self.layout.timed else ""
         known = self.heights or not self.layout.placed
         return found if known else f"{found}, max(pos) AS last_pos"
 
@@ -278,11 +271,11 @@ class SqlEngine(ABC):
 
     @property
     def further_columns(self) -> int:
-        """How many columns without a role it hands over if events are asked for."""
+        """The number of columns without a role that it hands over with events."""
         return len(self.plan.further)
 
     def facts(self) -> Facts:
-        """How much there is."""
+        """The size, activities and period of the log."""
         assert self._facts is not None, "count first"
         return self._facts
 
@@ -342,14 +335,14 @@ class SqlEngine(ABC):
         return Follows(self.facts().activities, counts)
 
     def cases_of_individuals(self) -> Integers:
-        """How many cases each individual has, sorted."""
+        """The number of cases of each individual, in ascending order."""
         if not self.layout.people:
             raise no_individuals()
         found = self._query(f"SELECT count(*) AS n FROM {self.cases_table} GROUP BY person")
         return np.sort(found["n"].cast(pl.Int64).to_numpy())
 
     def sums(self, columns: Collection[str]) -> Sums:
-        """The cases for whoever needs only sums over them, with some of the further columns."""
+        """The cases for sums over them, with some of the further columns."""
         reader = Reader.of(self.plan, self.facts().activities, columns)
         some = self.cases_table != SqlEngine.cases_table
         chosen = f" WHERE case_id IN (SELECT case_id FROM {self.cases_table})" if some else ""
@@ -417,7 +410,7 @@ class SqlEngine(ABC):
         return self.plan.named(found)
 
     def bounded(self, cases: int, key: bytes) -> Self:
-        """At most so many cases of each individual, chosen by a secret key."""
+        """The log with at most `cases` cases of each individual, chosen by a secret key."""
         if not self.layout.people:
             raise no_individuals()
         fresh = copy.copy(self)

@@ -1,9 +1,4 @@
-"""EngineLog: a log whose events stay where they are, and are counted there.
-
-Variants that stay in the engine: counts here, sequences on demand.
-
-Sums over the cases of any log: in this process, or where an engine holds them.
-"""
+"""Views of logs whose events stay in an engine: the log, its variants and sums over its cases."""
 
 from __future__ import annotations
 
@@ -12,7 +7,6 @@ from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,33 +18,37 @@ from discreet.log.engines.capacity import in_words
 from discreet.log.engines.memory import InMemory, MemoryEngine
 from discreet.log.engines.protocol import Engine, Sizes
 from discreet.log.errors import LogError, option
-from discreet.log.events import CASE, TIME, EventLog, Reads, assemble
+from discreet.log.events import CASE, TIME, Classifier, EventLog, Reads, assemble
 from discreet.log.instants import no_times
 from discreet.log.reading import MappedTable, check_constant
 from discreet.log.variants import VariantCounts, Variants
 
-if TYPE_CHECKING:
-    from discreet.log.events import Classifier
-
+# Tuned
 EVENT_BYTES = 550
-"""What an event takes in this process where a mechanism reads single events, with what it computes
-of them: measured at one and two million."""
+"""Bytes of an event in this process where a mechanism reads single events, with what it computes of
+them: measured at one and two million."""
 
 NEW_EVENT_BYTES = 170
-"""What an event of a release with times takes in this process while it is drawn and written."""
+"""Bytes of an event of a release with times in this process while it is drawn and written."""
 
 VALUE_BYTES = 30
-"""What a value of a further column takes for each event, twice while it is handed over."""
+"""Bytes of a value of a further column for each event, twice while it is handed over."""
 
 COUNT_BYTES = 40
-"""What a variant takes in this process if only its count is there, with the noise on it."""
+"""Bytes of a variant in this process if only its count is there, with the noise on it."""
 
 VARIANT_EVENT_BYTES = 40
-"""What an event of a variant takes in this process: its code, and the keys that sort variants."""
+"""Bytes of an event of a variant in this process: its code, and the keys that sort variants."""
+
+MOST_VARIANTS = 1_000_000
+"""Most variants that leave the engine together; of more, only those released or sampled do.
+
+Which side of this a log is on changes nothing of a release: the numbering is the same.
+"""
 
 
 class EngineLog(EventLog):
-    """A log like any other for whoever reads its variants, which the engine counts.
+    """A log whose variants the engine counts; they are read like those of any other log.
 
     What reads single events gets case, activity, time, individual and the further columns that
     were asked for, if they fit into the engine's memory limit. `require` refuses, before anything
@@ -159,12 +157,12 @@ class EngineLog(EventLog):
 
     @property
     def order(self) -> Ints:
-        """How they are sorted."""
+        """The order that sorts the events."""
         return self._loaded.order
 
     @property
     def codes(self) -> Ints:
-        """What happened, as numbers of activities."""
+        """The activity of each event, as indices into `activities`."""
         return self._loaded.codes
 
     @property
@@ -178,7 +176,7 @@ class EngineLog(EventLog):
         return self._loaded.variant_of_case
 
     def cases_of_individuals(self) -> npt.NDArray[np.int64]:
-        """How many cases each individual has, in no telling order."""
+        """The number of cases of each individual, in ascending order."""
         return self.engine.cases_of_individuals()
 
     def period(self) -> tuple[int, int] | None:
@@ -207,7 +205,7 @@ class EngineLog(EventLog):
             _ = self._loaded
 
     def sums(self, columns: Collection[str]) -> Sums:
-        """The cases for whoever needs only sums over them, with some of the further columns."""
+        """The cases for sums over them, with some of the further columns."""
         if not self.has_times:
             raise no_times()
         kept: dict[frozenset[str], Sums] = self.__dict__["_sums"]
@@ -230,11 +228,11 @@ class EngineLog(EventLog):
                 )
 
     def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
-        """The chosen cases, in the order given; of the events in this process."""
+        """The chosen cases in the order given, their events brought into this process."""
         return self._loaded.take_cases(chosen)
 
     def bounded(self, cases: int, key: bytes) -> EngineLog:
-        """At most so many cases of each individual, chosen in the engine by a secret key."""
+        """The log with at most `cases` cases of each individual, chosen by a secret key."""
         return EngineLog(self.engine.bounded(cases, key), self.__dict__["_shaped"], self.classifier)
 
     def prepare(self, cases: int, reads: Reads, columns: Sequence[str] = ()) -> None:
@@ -248,7 +246,7 @@ class EngineLog(EventLog):
         kept[cases].require(reads, columns)
 
     def prepared(self, cases: int) -> EngineLog | None:
-        """What was prepared for so many cases of each individual, if anything was."""
+        """The log prepared with `cases` cases of each individual, if it was; once."""
         kept: dict[int, EngineLog] = self.__dict__["_prepared"]
         return kept.pop(cases, None)
 
@@ -259,40 +257,6 @@ class EngineLog(EventLog):
         from discreet import notebook
 
         return notebook.box(repr(self), notebook.of(self.variants))
-
-
-def staying(log: EventLog) -> EngineLog:
-    """The same log, of which only those variants leave the engine that are asked for.
-
-    As of a log with millions of them, for tests and audits of what happens there.
-    """
-    if isinstance(log, EngineLog):
-        found = copy(log)
-    else:
-        shaped = MappedTable(log.table.clear(), log.individual, log.names, log.left_out)
-        found = EngineLog(MemoryEngine(log), shaped, log.classifier)
-    found.__dict__["counted"] = EngineVariants(found.engine)
-    return found
-
-
-def _changing(columns: list[str], constant: list[str], cases: Cases) -> pl.DataFrame:
-    """In how many cases each of the constant columns changes; all columns are read."""
-    values = {name: cases.column(name) for name in columns}
-    first = np.zeros(len(cases.codes), dtype=np.bool_)
-    first[cases.offsets[:-1]] = True
-    many = []
-    for name in constant:
-        other = values[name].ne_missing(values[name].shift()).to_numpy() & ~first
-        case = np.searchsorted(cases.offsets, np.flatnonzero(other), side="right")
-        many.append(len(np.unique(case)))
-    return amounts(np.arange(len(constant)), np.array(many, dtype=np.int64))
-
-
-MOST_VARIANTS = 1_000_000
-"""More variants stay in the engine, and only those that are released or sampled leave it.
-
-Which side of this a log is on changes nothing of a release: the numbering is the same.
-"""
 
 
 @dataclass(frozen=True)
@@ -344,3 +308,30 @@ class EngineVariants:
 def sums_over(log: EventLog, columns: Collection[str] = ()) -> Sums:
     """The cases of a log for questions whose answers are sums, with some further columns."""
     return log.sums(columns) if isinstance(log, EngineLog) else InMemory.of(log)
+
+
+def staying(log: EventLog) -> EngineLog:
+    """The same log, whose variants leave the engine only when they are asked for.
+
+    So do those of a log with millions; tests and audits see here what happens there.
+    """
+    if isinstance(log, EngineLog):
+        found = copy(log)
+    else:
+        shaped = MappedTable(log.table.clear(), log.individual, log.names, log.left_out)
+        found = EngineLog(MemoryEngine(log), shaped, log.classifier)
+    found.__dict__["counted"] = EngineVariants(found.engine)
+    return found
+
+
+def _changing(columns: list[str], constant: list[str], cases: Cases) -> pl.DataFrame:
+    """In how many cases each of the constant columns changes; all columns are read."""
+    values = {name: cases.column(name) for name in columns}
+    first = np.zeros(len(cases.codes), dtype=np.bool_)
+    first[cases.offsets[:-1]] = True
+    many = []
+    for name in constant:
+        other = values[name].ne_missing(values[name].shift()).to_numpy() & ~first
+        case = np.searchsorted(cases.offsets, np.flatnonzero(other), side="right")
+        many.append(len(np.unique(case)))
+    return amounts(np.arange(len(constant)), np.array(many, dtype=np.int64))

@@ -1,7 +1,6 @@
-"""Reading Parquet.
+"""Parquet: logs and their attributes, each file decoded in a child process first.
 
-Decoding Parquet in a child process first: damaged pages can abort the one that reads them.
-
+Damaged pages can abort the process that reads them, so a child reads them before this one does.
 Handing the decoded table over would cost more than decoding it again. The child is kept for the
 next file, since it takes as long to start as to read a million events.
 """
@@ -28,6 +27,10 @@ from discreet.log.files import readable
 from discreet.log.log_attributes import Attribute, as_mapping, from_json, to_json
 
 PARQUET_KEY = "xes:attributes"
+
+# Tuned
+MOST_PROBED_BYTES = 50_000_000
+"""Bytes of files after which the child is not kept: it may hold on to their memory."""
 
 
 def read_parquet(
@@ -68,19 +71,6 @@ def same_schema(files: Sequence[Path]) -> pl.DataFrame:
     return pl.DataFrame(schema=first)
 
 
-def _schema(path: Path) -> pl.Schema:
-    with readable(path), path.open("rb") as file:
-        if not file.peek(1):
-            raise LogError(f"{path.name} is empty")
-        try:
-            return pl.Schema(pl.read_parquet_schema(file))
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise LogError(
-                f"{path.name} is not a whole Parquet file ({reason}); copy or export it again"
-            ) from None
-
-
 def by_file(files: Sequence[Path], heights: Sequence[int]) -> Callable[[int], str]:
     """The place of a row in files that are read one after another."""
     ends = list(accumulate(heights))
@@ -90,6 +80,21 @@ def by_file(files: Sequence[Path], heights: Sequence[int]) -> Callable[[int], st
         return f"{files[file].name}, {by_row(row - (ends[file] - heights[file]))}"
 
     return place
+
+
+def metadata_of(path: Path) -> dict[str, str]:
+    """The texts in the metadata of a Parquet file; none where it is not one."""
+    try:
+        return pl.read_parquet_metadata(path)
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return {}
+
+
+def parquet_metadata(attributes: tuple[Attribute, ...]) -> dict[str, str]:
+    """Plain texts under their own key, for any reader; all attributes in one JSON, for ours."""
+    plain = {a.key: a.value for a in attributes if isinstance(a.value, str) and not a.children}
+    forms = {a.key: None if a.key in plain else to_json(a) for a in attributes}
+    return {**plain, PARQUET_KEY: json.dumps(forms)} if forms else {}
 
 
 def _check_frame(path: Path) -> None:
@@ -104,6 +109,19 @@ def _check_frame(path: Path) -> None:
             raise LogError(f"{path.name} is not a whole Parquet file; copy or export it again")
 
 
+def _schema(path: Path) -> pl.Schema:
+    with readable(path), path.open("rb") as file:
+        if not file.peek(1):
+            raise LogError(f"{path.name} is empty")
+        try:
+            return pl.Schema(pl.read_parquet_schema(file))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise LogError(
+                f"{path.name} is not a whole Parquet file ({reason}); copy or export it again"
+            ) from None
+
+
 def _read_file(path: Path, columns: Sequence[str] | None) -> tuple[pl.DataFrame, dict[str, object]]:
     try:
         with readable(path), path.open("rb") as file:
@@ -114,14 +132,6 @@ def _read_file(path: Path, columns: Sequence[str] | None) -> tuple[pl.DataFrame,
         reason = str(error).strip().partition("\n")[0]
         raise LogError(f"{path.name} is not a readable Parquet file: {reason}") from None
     return table, _stored(metadata)
-
-
-def metadata_of(path: Path) -> dict[str, str]:
-    """The texts in the metadata of a Parquet file; none where it is not one."""
-    try:
-        return pl.read_parquet_metadata(path)
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return {}
 
 
 def _stored(metadata: dict[str, str]) -> dict[str, object]:
@@ -139,16 +149,6 @@ def _stored(metadata: dict[str, str]) -> dict[str, object]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
-
-def parquet_metadata(attributes: tuple[Attribute, ...]) -> dict[str, str]:
-    """Plain texts under their own key, for any reader; all attributes in one JSON, for ours."""
-    plain = {a.key: a.value for a in attributes if isinstance(a.value, str) and not a.children}
-    forms = {a.key: None if a.key in plain else to_json(a) for a in attributes}
-    return {**plain, PARQUET_KEY: json.dumps(forms)} if forms else {}
-
-
-MOST_PROBED_BYTES = 50_000_000
-"""After larger files the child is not kept: it may hold on to their memory."""
 
 _CHILD_PROGRAM = """
 import json, sys, polars

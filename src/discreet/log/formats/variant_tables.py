@@ -20,7 +20,7 @@ from discreet.log.log_attributes import as_attributes
 from discreet.log.variants import Variants
 
 SUFFIX = ".variants.parquet"
-"""How the name of such a file ends."""
+"""Ending of the name of a table of variants."""
 
 SEQUENCE, CASES = "variant", "cases"
 
@@ -63,7 +63,7 @@ def read_variants(path: Path) -> tuple[Variants, dict[str, object]]:
 
 
 def variants_digest(variants: Variants) -> str:
-    """SHA-256 of the variants and their counts, in whatever file they stand."""
+    """SHA-256 of the variants and their counts, the same in every file."""
     plain = variants.trimmed()
     total = hashlib.sha256(json.dumps(plain.activities).encode())
     for part in (plain.offsets, plain.codes, plain.counts):

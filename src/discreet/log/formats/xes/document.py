@@ -1,6 +1,7 @@
-"""The content of an XES file on its way to a table: attribute values, still as text.
+"""The content of an XES document, and the strict parser that collects it with expat.
 
-The strict XES reader: expat, event by event, with the line and column of whatever is wrong.
+Values stay the text they are on their way to a table. The parser reads element by element and
+names the line and column of whatever is wrong.
 """
 
 from __future__ import annotations
@@ -22,7 +23,20 @@ from discreet.log.log_attributes import Attribute, Value, as_mapping
 from discreet.log.timestamps import to_instants
 
 TYPES = frozenset({"string", "date", "int", "float", "boolean", "id"})
+
+# Tuned
 MAX_COLUMNS = 5000
+"""Most attributes of a file: each is a column, and logs have tens of them."""
+
+
+MAX_DEPTH = 100
+"""Deepest nesting of elements; attributes of logs need a few levels."""
+
+_BLOCK = 1 << 20
+"""Bytes handed to expat at a time."""
+
+_FLUSH = 1 << 18
+"""Values that are collected before they become columns."""
 
 
 class TypedCells(NamedTuple):
@@ -131,11 +145,6 @@ def _column(found: list[TypedCells], height: int) -> pl.Series:
     origin[rows] = np.arange(len(rows))
     picks = pl.Series(origin)
     return values.gather(picks.set(picks < 0, None))
-
-
-MAX_DEPTH = 100
-_BLOCK = 1 << 20
-_FLUSH = 1 << 18
 
 
 def read_strict(stream: BinaryIO, name: str) -> Content:

@@ -1,11 +1,10 @@
 """Reading XES: fast where the file is plain, strict where it is not.
 
-The fast XES reader: columns of text instead of one element after another.
-
-A plain log has only quotes that delimit keys and values. Cut at the quotes, its traces fall
-into four alternating parts: markup, key, ` value=`, value. The markup parts of a whole log are a
-handful of distinct texts, so checking each of them once against the grammar below proves the
-log well-formed. Whatever is not proven plain raises NotPlain: the strict reader decides then.
+The fast reader makes columns of text instead of one element after another. A plain log has only
+quotes that delimit keys and values. Cut at the quotes, its traces fall into four alternating
+parts: markup, key, ` value=`, value. The markup parts of a whole log are a handful of distinct
+texts, so checking each of them once against the grammar below proves the log well-formed. Whatever
+is not proven plain raises NotPlain: the strict reader decides then.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -24,8 +23,32 @@ from discreet.log.columns import RawTable
 from discreet.log.errors import LogError
 from discreet.log.files import opened
 from discreet.log.formats.xes.document import Content, Parser, TypedCells, read_strict
+from discreet.log.reading import XesReader
 
-XesReader = Literal["auto", "strict"]
+# Proof: what the grammar matches is well-formed
+_MARKUP = re.compile(
+    r"[ \t\r\n]*/>"
+    r"(?P<event_ends>[ \t\r\n]*</event>)?"
+    r"(?P<trace_begins>[ \t\r\n]*</trace>[ \t\r\n]*<trace>)?"
+    r"(?P<event_begins>[ \t\r\n]*<event>)?"
+    r"[ \t\r\n]*<(?P<type>string|date|int|float|boolean|id)[ \t\r\n]+key="
+)
+_LAST = re.compile(r"[ \t\r\n]*/>(?P<event_ends>[ \t\r\n]*</event>)?[ \t\r\n]*</trace>")
+_OPENING = b"/></trace>"  # makes the first trace of a block follow one, like every other
+_REFERENCE = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#x([0-9a-fA-F]{1,6}));|&")
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+_TRACE, _EVENT = 2, 3
+
+# Tuned
+_BLOCK = 8 << 20
+"""Bytes read at a time."""
+
+_LARGEST_TRACE = 256 << 20
+"""Bytes without the end of a trace after which the strict reader takes over."""
+
+_MOST_MARKUP = 1000
+"""Most distinct markup parts of a block; with more it is not plain."""
 
 
 def read_xes(
@@ -71,25 +94,6 @@ def _check_begin(begin: bytes, path: Path) -> None:
             f"{path.name} is not XML: it begins with {shown!r}; if it is a table, "
             "give it the ending .csv or .parquet"
         )
-
-
-_BLOCK = 8 << 20
-_LARGEST_TRACE = 256 << 20
-_MOST_MARKUP = 1000
-
-_MARKUP = re.compile(
-    r"[ \t\r\n]*/>"
-    r"(?P<event_ends>[ \t\r\n]*</event>)?"
-    r"(?P<trace_begins>[ \t\r\n]*</trace>[ \t\r\n]*<trace>)?"
-    r"(?P<event_begins>[ \t\r\n]*<event>)?"
-    r"[ \t\r\n]*<(?P<type>string|date|int|float|boolean|id)[ \t\r\n]+key="
-)
-_LAST = re.compile(r"[ \t\r\n]*/>(?P<event_ends>[ \t\r\n]*</event>)?[ \t\r\n]*</trace>")
-_OPENING = b"/></trace>"  # makes the first trace of a block follow one, like every other
-_REFERENCE = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#x([0-9a-fA-F]{1,6}));|&")
-_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-
-_TRACE, _EVENT = 2, 3
 
 
 class NotPlain(Exception):  # noqa: N818

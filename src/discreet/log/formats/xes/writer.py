@@ -37,9 +37,12 @@ _ESCAPES = {
     "\r": "&#13;",
 }
 _EPOCH = "1970-01-01T00:00:00.000+00:00"
-_CASES_AT_ONCE = 10_000
 TRACE_NAME = CASE.removeprefix("case:")
 """What XES calls the identifier of a case, within its trace."""
+
+# Tuned
+_CASES_AT_ONCE = 10_000
+"""Cases of a piece."""
 
 
 def xes_pieces(log: EventLog, attributes: Sequence[Attribute]) -> Iterator[bytes]:
