@@ -23,9 +23,9 @@ from discreet.log.samples import PERSON, sample_log
 from discreet.mechanisms.registry import mechanism
 from discreet.testing import ENGINE_CHECKS, check_engine
 from tests import golden
-from tests.log.test_snapshot import BEFORE, CHANGES, check_one_log, check_read_anew, put
-from tests.log.test_types import NOT_PLAIN, ROLES, with_odd
+from tests.log.test_datatypes import NOT_PLAIN, ROLES, with_odd
 from tests.ways.test_golden import compare
+from tests.ways.test_snapshot import BEFORE, CHANGES, check_one_log, check_read_anew, put
 
 pytest.importorskip("pyspark", reason="needs the extra spark")
 if shutil.which("java") is None:
