@@ -28,7 +28,7 @@ class Cases:
     times: Integers
     column: Callable[[str], pl.Series]
     kept: dict[Any, Any] = field(default_factory=dict)
-    """What one question computed of these cases, for the next ones."""
+    """What one question computed of these cases and later ones reuse."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

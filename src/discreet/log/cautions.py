@@ -18,13 +18,6 @@ from discreet.errors import DiscreetWarning
 from discreet.log.columns import WORDS
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, EventLog
 
-# Tuned
-BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
-"""Bounds on the cases of a person to choose from."""
-
-ENOUGH = 0.95
-"""Least share of the cases that an offered bound keeps."""
-
 _WHO = (
     "patient", "person", "individual", "people", "customer", "client", "citizen", "applicant",
     "claimant", "insured", "policyholder", "member", "student", "pupil", "passenger", "guest",
@@ -43,6 +36,13 @@ _ID = (
 _PERSON = re.compile(rf"(case)?(id)?({'|'.join(_WHO)})(s|e?n)?({'|'.join(_ID)})*")
 
 _USUAL = "complete"
+
+# Tuned
+BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
+"""Bounds on the cases of a person to choose from."""
+
+ENOUGH = 0.95
+"""Least share of the cases that an offered bound keeps."""
 
 
 class PeopleWarning(DiscreetWarning):
@@ -89,7 +89,7 @@ class PeopleColumn:
 
 
 def looks_like_a_person(column: str) -> bool:
-    """Whether a column is called as one that tells people apart, such as `patient_id`."""
+    """Whether the name of a column is one for people, such as `patient_id`."""
     return _PERSON.fullmatch(re.sub(r"[\W_]+", "", column).casefold()) is not None
 
 
@@ -130,7 +130,7 @@ def offered(owned: Integers) -> tuple[int, float]:
 
 
 def _owned(rows: pl.DataFrame) -> Integers | None:
-    """How many cases each person has, if none changes within a case; None otherwise."""
+    """The number of cases of each person; None if the column changes within a case."""
     kind = rows.dtypes[1]
     if kind.is_nested() or kind in (pl.Binary, pl.Object):
         return None

@@ -1,4 +1,4 @@
-"""From variants back to a log of cases."""
+"""Expansions: variants written out as a log of cases."""
 
 from __future__ import annotations
 

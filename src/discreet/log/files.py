@@ -35,7 +35,7 @@ CSV_FORBIDS = "\x00"
 
 GZIP_MAGIC = b"\x1f\x8b"
 
-# Proof
+# Proof: a later change bears a later time
 TICK = 20_000_000
 """Nanoseconds in which a system may give two changes of a file the same time."""
 
@@ -152,7 +152,7 @@ def standard_input() -> Iterator[Path]:
 
 
 class FileState(NamedTuple):
-    """What the system says of a file: replacing or rewriting it changes at least one of these."""
+    """The system's record of a file: replacing or rewriting it changes at least one field."""
 
     device: int
     number: int

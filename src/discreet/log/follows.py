@@ -69,17 +69,17 @@ class Follows:
 
     @property
     def starts(self) -> Integers | Floats:
-        """How often each activity starts a case."""
+        """The number of cases that each activity starts."""
         return self.counts[-1, :-1]
 
     @property
     def ends(self) -> Integers | Floats:
-        """How often each activity ends a case."""
+        """The number of cases that each activity ends."""
         return self.counts[:-1, -1]
 
     @property
     def cases(self) -> int:
-        """How many cases begin."""
+        """The number of cases that begin."""
         return int(self.counts[-1].sum())
 
     def __iter__(self) -> Iterator[tuple[str | None, str | None, int]]:

@@ -50,7 +50,7 @@ class Pair:
     canaries: tuple[Trace, ...] = ()
     """For audits in one run: cases that are each put in or left out by a coin."""
     in_engine: bool = False
-    """Whether the variants stay in an engine, as those of a log that has millions."""
+    """Whether the variants stay in an engine, as those of a log with millions do."""
 
     @classmethod
     def told(cls, name: str, story: str, change: str, **more: Any) -> Pair:

@@ -75,7 +75,7 @@ class Clocks:
         }
 
     def notes(self, timezone: str) -> list[str]:
-        """What the holder of the log should know of its times, in words."""
+        """Sentences for the log's holder about doubtful times."""
         found = []
         if self.mixed:
             found.append(
@@ -270,7 +270,7 @@ def _from_text(values: pl.Series, timezone: str, form: str | None) -> Instants:
 
 
 def _offsets(texts: pl.Series, many: pl.Series | None = None) -> Counter[str]:
-    """How often each offset occurs at the end of the texts; those without one do not count."""
+    """The number of texts that end in each offset."""
     if many is None:
         counts = texts.value_counts(name="many")
         texts, many = counts.to_series(), counts["many"]

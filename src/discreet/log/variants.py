@@ -140,7 +140,7 @@ class Variants:
         return Variants(self.activities, self.codes[kept], offsets, self.counts)
 
     def through(self, labels: tuple[str, ...]) -> Variants:
-        """Only the events with these labels, coded by their place in `labels`; likewise."""
+        """Only the events with these labels, coded by place; equal sequences are not merged."""
         place = {label: code for code, label in enumerate(labels)}
         recode = np.array([place.get(label, -1) for label in self.activities], dtype=np.int32)
         codes = recode[self.codes] if len(self.codes) else self.codes
@@ -192,7 +192,7 @@ class Variants:
 
 
 class VariantCounts(Protocol):
-    """A multiset of sequences, of which there may be more than this process can hold.
+    """A multiset of sequences that may be too many for this process to hold.
 
     `counts` says how many cases follow each sequence; `take` brings the sequences themselves.
     Whatever is decided by the counts alone can be decided for all and fetched for a few. The
@@ -205,7 +205,7 @@ class VariantCounts(Protocol):
 
     @property
     def counts(self) -> Ints:
-        """How many cases follow each sequence."""
+        """The number of cases of each sequence."""
 
     @property
     def lengths(self) -> Ints:
@@ -223,7 +223,7 @@ class VariantCounts(Protocol):
 
 
 def as_pandas(frame: pl.DataFrame) -> Any:
-    """A pandas frame of the same columns, where pandas is installed."""
+    """The frame as one of pandas, where that is installed."""
     try:
         return frame.to_pandas()
     except ImportError as error:

@@ -33,7 +33,7 @@ KEPT_BYTES = 400
 
 @dataclass(frozen=True)
 class Reader:
-    """How cases are read from rows of Arrow; may be sent to other machines."""
+    """Reads cases from rows of Arrow; it may be sent to other machines."""
 
     activities: tuple[str, ...]
     reading: Reading

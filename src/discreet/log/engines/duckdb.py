@@ -349,7 +349,7 @@ def sweep(parent: Path) -> None:
 
 
 def _hold(file: BinaryIO) -> bool | None:
-    """Whether the lock on the file could be had; None where the system has no such locks."""
+    """Whether the file could be locked; None where the system has no such locks."""
     try:
         import fcntl
     except ImportError:

@@ -69,20 +69,20 @@ class MemoryEngine:
         return Facts(log.cases, log.events, log.activities, log.period(), log.left_out, log.clocks)
 
     def variants(self) -> Variants:
-        """The variants and how many cases follow each."""
+        """The variants and their counts."""
         return self.log.variants
 
     def variant_events(self) -> tuple[int, int]:
-        """How many variants there are, and how many events they have."""
+        """The number of variants and of their events."""
         return len(self.log.variants), len(self.log.variants.codes)
 
     def lengths(self) -> dict[int, int]:
-        """How many cases have each number of events."""
+        """The number of cases by their number of events."""
         lengths, counts = np.unique(np.diff(self.log.offsets), return_counts=True)
         return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
 
     def sizes(self) -> Sizes:
-        """How many cases follow each variant and how many events it has."""
+        """The number of cases and of events of each variant."""
         variants = self.log.variants
         return Sizes(variants.counts.astype(np.int64), variants.lengths.astype(np.int64))
 
@@ -91,7 +91,7 @@ class MemoryEngine:
         return self.log.variants.take(places)
 
     def follows(self) -> Follows:
-        """How often one activity directly follows another."""
+        """The number of times one activity directly follows another."""
         return Follows.of_variants(self.log.variants)
 
     def cases_of_individuals(self) -> Integers:

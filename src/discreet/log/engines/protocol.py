@@ -40,7 +40,7 @@ class Courses(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How many cases follow each variant and how many events it has, in canonical order."""
+    """The number of cases and of events of each variant, in canonical order."""
 
     cases: Integers
     length: Integers
@@ -71,16 +71,16 @@ class Engine(Protocol):
         """The size, activities and period of the log."""
 
     def variants(self) -> Variants:
-        """The variants and how many cases follow each."""
+        """The variants and their counts."""
 
     def variant_events(self) -> tuple[int, int]:
-        """How many variants there are, and how many events they have, each counted once.
+        """The number of variants and of their events, each counted once.
 
         How much `sizes` and `variants` will bring.
         """
 
     def sizes(self) -> Sizes:
-        """How many cases follow each variant and how many events it has, in canonical order.
+        """The number of cases and of events of each variant, in canonical order.
 
         That of `Variants`: by the activities of a variant alone. An order in which counts or the
         file had a say would tell of them whatever comes out in it, and break ties by them.
@@ -90,10 +90,10 @@ class Engine(Protocol):
         """The variants at these places of the canonical order, from 0, in the order given."""
 
     def lengths(self) -> dict[int, int]:
-        """How many cases have each number of events."""
+        """The number of cases by their number of events."""
 
     def follows(self) -> Follows:
-        """How often one activity directly follows another, starts a case and ends one."""
+        """The number of times one activity directly follows another, starts a case and ends one."""
 
     def cases_of_individuals(self) -> Integers:
         """The number of cases of each individual, in ascending order."""

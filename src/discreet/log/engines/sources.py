@@ -24,15 +24,15 @@ from discreet.log.formats.parquet import by_file, same_schema
 from discreet.log.reading import MappedTable, Reading
 from discreet.log.timestamps import Clocks, within_calendar
 
+_WHOLE_NUMBERS = (20, 21, 23)
+"""PostgreSQL's type numbers of int8, int2 and int4."""
+
 # Tuned
 BATCH = 200_000
 """Rows of a batch where they pass through this process."""
 
 PIECE = 16_000_000
 """Bytes of a text file read at a time."""
-
-_WHOLE_NUMBERS = (20, 21, 23)
-"""PostgreSQL's type numbers of int8, int2 and int4."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def from_relation(relation: Any, name: str = "the relation") -> EventSource:
 
 
 def from_database(url: str, query: str | None) -> EventSource:
-    """What a query gives of a database that SQLAlchemy reaches: values as texts, each by itself.
+    """The answer to a query in a database that SQLAlchemy reaches, each value a text by itself.
 
     Only whole numbers of PostgreSQL stay what they are; elsewhere types are to be declared.
     """
@@ -209,7 +209,7 @@ def _refused(error: Exception) -> LogError:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the events have: times, individuals, columns that break ties, a position in the file."""
+    """Which columns events have: times, individuals, what breaks ties, a position in the file."""
 
     timed: bool = True
     people: bool = False
@@ -218,7 +218,7 @@ class Layout:
 
     @property
     def order(self) -> list[str]:
-        """What the events of a case are sorted by."""
+        """The columns by which the events of a case are sorted."""
         return [
             *(["ts"] if self.timed else []),
             *(f"tie_{i}" for i in range(self.ties)),
@@ -243,7 +243,7 @@ class ReadingPlan:
     source: EventSource
     reading: Reading
     shaped: MappedTable
-    """What the table would look like in memory, without rows."""
+    """The table as memory would have it, without rows."""
     further: tuple[str, ...] = ()
     """Columns without a role that are read, too."""
 

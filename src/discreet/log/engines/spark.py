@@ -360,7 +360,7 @@ class SparkEngine(SqlEngine):
 
 
 def _said(error: Exception) -> str:
-    """What went wrong, in a line; what a question found on another machine is there in full."""
+    """What went wrong, in a line; in full where a question on another machine said it."""
     for known in ("LogError: ", "ModuleNotFoundError: "):
         if known in str(error):
             return str(error).rpartition(known)[2].strip().partition("\n")[0]

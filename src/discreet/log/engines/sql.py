@@ -74,7 +74,7 @@ class SqlEngine(ABC):
 
     @abstractmethod
     def _sorted(self, number: str, taken: str = "x") -> str:
-        """An aggregate: the sorted numbers as a list, and what is taken of each, x."""
+        """An aggregate: the sorted numbers as a list, with `taken` computed of each, x."""
 
     @abstractmethod
     def _size(self, values: str) -> str:
@@ -176,7 +176,7 @@ class SqlEngine(ABC):
         return last >> FILE_BITS, last & _ROW  # rows that were copied are numbered as one file
 
     def _place(self, column: str) -> str:
-        """Where the first event stands that has no value in a column, in words."""
+        """The place, in words, of the first event without a value in a column."""
         if not self.layout.placed:
             return "an event"
         found = self._query(f"SELECT min(pos) AS pos FROM events WHERE {column} IS NULL")["pos"][0]
@@ -280,7 +280,7 @@ class SqlEngine(ABC):
         return self._facts
 
     def variant_events(self) -> tuple[int, int]:
-        """How many variants there are, and how many events they have, each counted once."""
+        """The number of variants and of their events, each counted once."""
         found = self._query(
             f"SELECT count(*) AS variants, sum({self._size('seq')}) AS events "
             f"FROM {self.variants_table}"
@@ -288,7 +288,7 @@ class SqlEngine(ABC):
         return int(found["variants"][0]), int(found["events"][0] or 0)
 
     def variants(self) -> Variants:
-        """The variants and how many cases follow each."""
+        """The variants and their counts."""
         found = self._query(f"SELECT seq, cases, place FROM {self.variants_table}")
         return self._as_variants(found.sort("place"))
 
@@ -298,7 +298,7 @@ class SqlEngine(ABC):
         return Variants(self.facts().activities, codes.astype(np.int32), offsets, counts)
 
     def sizes(self) -> Sizes:
-        """How many cases follow each variant and how many events it has, in canonical order."""
+        """The number of cases and of events of each variant, in canonical order."""
         found = self._query(
             f"SELECT CAST(cases AS BIGINT) AS cases, CAST({self._size('seq')} AS BIGINT) AS "
             f"length, CAST(place AS BIGINT) AS place FROM {self.variants_table}"
@@ -315,7 +315,7 @@ class SqlEngine(ABC):
         return self._as_variants(found.sort("pick"))
 
     def lengths(self) -> dict[int, int]:
-        """How many cases have each number of events."""
+        """The number of cases by their number of events."""
         found = self._query(
             f"SELECT {self._size('seq')} AS length, CAST(sum(cases) AS BIGINT) AS cases "
             f"FROM {self.variants_table} GROUP BY {self._size('seq')}"
@@ -324,7 +324,7 @@ class SqlEngine(ABC):
         return dict(zip(found["length"].to_list(), found["cases"].to_list(), strict=True))
 
     def follows(self) -> Follows:
-        """How often one activity directly follows another, starts a case and ends one."""
+        """The number of times one activity directly follows another, starts a case and ends one."""
         size = len(self.facts().activities) + 1
         found = self._query(
             "SELECT source, target, CAST(sum(cases) AS BIGINT) AS n "
@@ -447,7 +447,7 @@ class Field(NamedTuple):
 
 
 def packed(fields: Sequence[Field], room: Mapping[str, int]) -> str | None:
-    """One number with the given ones side by side, the first in front; None if they do not fit.
+    """One number made of several side by side, the first in front; None if they do not fit.
 
     `room` says which types of numbers there are and how many bits they have besides the sign.
     Each field has as many bits as its largest number needs, so none reaches into another: numbers

@@ -272,17 +272,17 @@ class EngineVariants:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """How many cases follow each variant and how many events it has."""
+        """The number of cases and of events of each variant."""
         return self.engine.sizes()
 
     @property
     def counts(self) -> Integers:
-        """How many cases follow each variant."""
+        """The number of cases of each variant."""
         return self.sizes.cases
 
     @property
     def lengths(self) -> Integers:
-        """How many events each variant has."""
+        """The number of events of each variant."""
         return self.sizes.length
 
     @property
@@ -325,7 +325,7 @@ def staying(log: EventLog) -> EngineLog:
 
 
 def _changing(columns: list[str], constant: list[str], cases: Cases) -> pl.DataFrame:
-    """In how many cases each of the constant columns changes; all columns are read."""
+    """The number of cases in which each constant column changes; all columns are read."""
     values = {name: cases.column(name) for name in columns}
     first = np.zeros(len(cases.codes), dtype=np.bool_)
     first[cases.offsets[:-1]] = True

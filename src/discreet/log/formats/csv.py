@@ -115,7 +115,7 @@ def _pieces(path: Path, encoding: str | None, size: int | None) -> Iterator[byte
 
 
 def _check_begin(data: bytes, name: str) -> None:
-    """Refuse what is no CSV text at all, with words that help."""
+    """Refuse data that are not CSV text, with words that help."""
     if not data.strip():
         raise LogError(f"{name} is empty")
     if data.startswith(b"PAR1"):
@@ -154,7 +154,7 @@ def _not_text(
 
 
 def _last_row_end(data: bytes) -> int:
-    """Where the last whole row ends: after a line end that is not inside quotes; 0 if nowhere."""
+    """The end of the last whole row: after a line end outside quotes; 0 if there is none."""
     end = data.rfind(b"\n")
     while end >= 0 and data.count(b'"', 0, end) % 2:
         end = data.rfind(b"\n", 0, data.rfind(b'"', 0, end))
@@ -162,7 +162,7 @@ def _last_row_end(data: bytes) -> int:
 
 
 def _header_end(data: bytes) -> int:
-    """Where the header ends, which is the first row that is not blank."""
+    """The end of the header, which is the first row that is not blank."""
     begin = len(data) - len(data.removeprefix(_BOM).lstrip(b"\r\n"))
     end = data.find(b"\n", begin)
     while end >= 0 and data.count(b'"', begin, end) % 2:
@@ -190,7 +190,7 @@ def _header(data: bytes, mark: str) -> list[str]:
 
 
 def _separators(data: bytes, mark: str, name: str, above: int) -> int:
-    """How many separators stand outside quotes.
+    """The number of separators outside quotes.
 
     Quotes that neither enclose a field nor are doubled within one are refused: readers differ in
     what they mean, and some let them join lines of different cases.

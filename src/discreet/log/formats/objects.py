@@ -1,4 +1,4 @@
-"""Reading what is in memory: frames of Polars and pandas, Arrow tables, logs of PM4Py."""
+"""Reading objects in memory: frames of Polars and pandas, Arrow tables, logs of PM4Py."""
 
 from __future__ import annotations
 

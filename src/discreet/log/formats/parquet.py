@@ -191,7 +191,7 @@ def probe(files: Sequence[Path], columns: Sequence[str] | None) -> None:
 
 
 def _child_answer(asked: str) -> tuple[int, str | None]:
-    """How far the child came, and what it says of the last file if that cannot be read."""
+    """The number of the last file the child opened, and why that cannot be read, if so."""
     child = _child()
     assert child.stdin is not None
     assert child.stdout is not None

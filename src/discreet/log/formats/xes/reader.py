@@ -101,7 +101,7 @@ class NotPlain(Exception):  # noqa: N818
 
 
 class _Markup(NamedTuple):
-    """What the markup before one key does; level 0 means any, or unchanged."""
+    """The effect of the markup before a key; level 0 means any, or unchanged."""
 
     type: str
     needs: int

@@ -38,7 +38,7 @@ _ESCAPES = {
 }
 _EPOCH = "1970-01-01T00:00:00.000+00:00"
 TRACE_NAME = CASE.removeprefix("case:")
-"""What XES calls the identifier of a case, within its trace."""
+"""The key of a case's identifier within its trace."""
 
 # Tuned
 _CASES_AT_ONCE = 10_000
