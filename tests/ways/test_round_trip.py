@@ -69,9 +69,8 @@ def content(log: EventLog) -> pl.DataFrame:
 
 @pytest.mark.parametrize("suffix", [".xes", ".csv", ".parquet"])
 def test_round_trip(suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "discreet.log.formats.parquet.probe", lambda *_: None
-    )  # these files are sound
+    # these files are sound
+    monkeypatch.setattr("discreet.log.formats.parquet.probe", lambda *_: None)
 
     @settings(max_examples=20, deadline=None, derandomize=True, database=None)
     @given(logs())
