@@ -16,11 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.log.assemble import assemble
 from discreet.log.dafsa import Dafsa
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, assemble
 from discreet.log.instants import DAY, HOUR
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.mechanisms.whole.amun import Amun
 from discreet.mechanisms.whole.oversampling import oversample
 from discreet.privacy.noise import geometric

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.log.events import EventLog
 from discreet.log.instants import since_start
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.mechanisms.whole.amun import Amun
 from discreet.mechanisms.whole.oversampling import Published, publish
 from discreet.privacy.randomness import Randomness

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from discreet.dpsgd.sgd import PrivateSteps, fresh_weights
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.mechanisms.ddpm import DDPM
 from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, columns_of, time_features
 from discreet.mechanisms.ddpm.sizes import TIME_FEATURES, layer_sizes

@@ -18,7 +18,7 @@ import torch
 
 from discreet.dpsgd.clipping import exact_sum
 from discreet.dpsgd.sgd import fresh_weights, plain
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.sequence import Sequence
 from discreet.mechanisms.sequence.network import surprises

@@ -11,7 +11,7 @@ import pytest
 from discreet.log.errors import LogError
 from discreet.log.events import TIME
 from discreet.log.files import LOG_SUFFIXES
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.travas import TraVaS
 from discreet.releases import Release, check_target

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from discreet.log.errors import LogError as LogError
     from discreet.log.events import EventLog as EventLog
     from discreet.log.follows import Follows as Follows
-    from discreet.log.reading import read_log as read_log
+    from discreet.log.loading import read_log as read_log
     from discreet.log.samples import sample_log as sample_log
     from discreet.log.variants import Variants as Variants
     from discreet.log.writing import write_log as write_log
@@ -63,7 +63,7 @@ else:
         "log.errors": ("LogError",),
         "log.events": ("EventLog",),
         "log.follows": ("Follows",),
-        "log.reading": ("read_log",),
+        "log.loading": ("read_log",),
         "log.samples": ("sample_log",),
         "log.variants": ("Variants",),
         "log.writing": ("write_log",),

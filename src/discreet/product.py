@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.log.types import declared
+from discreet.log.datatypes import declared
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism as build

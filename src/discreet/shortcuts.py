@@ -11,8 +11,8 @@ import polars as pl
 from discreet.errors import warn
 from discreet.ledger.booking import booking_for
 from discreet.log.events import EventLog
-from discreet.log.reading import read_log
-from discreet.log.shaping import Reading
+from discreet.log.loading import read_log
+from discreet.log.reading import Reading
 from discreet.parameters import ParameterError
 from discreet.product import product
 from discreet.releases import Release

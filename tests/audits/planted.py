@@ -18,7 +18,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD
-from tests.log.engines import test_counting
+from tests.log.engines import test_view
 from tests.mechanisms import test_headtail_noise as headtail
 from tests.mechanisms import test_noise as counts
 from tests.mechanisms.whole import test_mechanism as whole_logs
@@ -297,10 +297,10 @@ ENGINES = (
     ),
     Planted(
         "true counts of the variants that an engine shows",
-        "log.engines.counting:InEngine.take",
+        "log.engines.view:EngineVariants.take",
         "return found if counts is None else",
         "return found if len(found) else",
-        (test_counting.test_selection_of_what_stays_in_memory_is_selection,),
+        (test_view.test_selection_of_what_stays_in_memory_is_selection,),
     ),
     Planted(
         "a sample of twice the share",

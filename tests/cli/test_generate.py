@@ -8,7 +8,7 @@ import pytest
 
 from discreet.generative.model import TrainedModel
 from discreet.generative.run import train
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from tests.cli.conftest import Desk
 

@@ -244,7 +244,7 @@ def test_variants_numbered_by_raw_counts_are_found(
     name: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As engines once numbered them: ties of noisy counts were broken by raw ones."""
-    monkeypatch.setattr("discreet.log.engines.lazy.MemoryEngine", ByCounts)
+    monkeypatch.setattr("discreet.log.engines.view.MemoryEngine", ByCounts)
     with pytest.raises(ConformanceError, match="variants in an engine: another release"):
         check_mechanism(mechanism_class(name), only="reads no order", **given)
 

@@ -13,7 +13,7 @@ from discreet.generative.model import load_model
 from discreet.generative.run import Training
 from discreet.ledger.booking import booking_for
 from discreet.ledger.ledger import Ledger
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.sequence import Sequence
 from discreet.verification import check_certificate

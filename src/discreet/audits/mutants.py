@@ -18,10 +18,9 @@ import numpy as np
 
 from discreet.arrays import Integers, Ints
 from discreet.audits.reference import ExactGaussian
-from discreet.log.engines.counting import InEngine
-from discreet.log.engines.lazy import staying
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Sizes
+from discreet.log.engines.view import EngineVariants, staying
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.choice import Choice
@@ -207,7 +206,7 @@ def numbered_by_counts(mechanism: Mutated) -> Mutated:
 
     def draw(log: EventLog, rng: Randomness) -> Artefact:
         shown = staying(log)
-        shown.__dict__["counted"] = InEngine(ByCounts(log))
+        shown.__dict__["counted"] = EngineVariants(ByCounts(log))
         drawn: Artefact = mechanism._draw(shown, rng)
         return drawn
 

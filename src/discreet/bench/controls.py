@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.log.assemble import assemble
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, assemble
 from discreet.log.instants import microseconds, since_start
 from discreet.log.variants import Variants
 from discreet.models.tree import flower

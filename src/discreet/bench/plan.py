@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.bench.controls import CONTROLS
-from discreet.log.shaping import Reading
+from discreet.log.reading import Reading
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
 from discreet.parameters import ParameterError
 from discreet.utility.evaluation import GROUPS, Group

@@ -20,7 +20,7 @@ from discreet._version import __version__
 from discreet.bench.controls import CONTROLS
 from discreet.bench.plan import Cell
 from discreet.bench.store import Outcome, Row, Store
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.randomness import Randomness
 from discreet.utility.evaluation import Evaluator

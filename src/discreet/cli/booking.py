@@ -25,8 +25,8 @@ def booking_of(
     """How the options of `BOOKING` pay for what is to be written to `output`."""
     from discreet.ledger.booking import booking_for
     from discreet.log.errors import LogError
-    from discreet.log.listing import origin_of
-    from discreet.log.variant_tables import is_variant_table
+    from discreet.log.files import origin_of
+    from discreet.log.formats.variant_tables import is_variant_table
     from discreet.releases import check_room, check_target, check_unused
 
     check_target(output, suffixes)

@@ -33,10 +33,10 @@ def expand(
       discreet expand shared.variants.parquet -o shared.csv --memory 2GB
     """
     from discreet.certificate import certificate_path
-    from discreet.log.engines.expanding import write_expanded
+    from discreet.log.engines.duckdb import write_expanded
     from discreet.log.errors import LogError
     from discreet.log.files import atomic_write
-    from discreet.log.variant_tables import is_variant_table, read_variants, variants_digest
+    from discreet.log.formats.variant_tables import is_variant_table, read_variants, variants_digest
     from discreet.officer.checking import checked
     from discreet.releases import check_target, check_unused
 

@@ -39,7 +39,7 @@ def inspect(
       discreet inspect log.csv --case patient --save-mapping hospital.toml
     """
     from discreet.advice.describing import describe
-    from discreet.log.listing import files_read
+    from discreet.log.files import files_read
     from discreet.releases import check_unused
 
     if save_mapping is not None:
@@ -47,7 +47,7 @@ def inspect(
     found = read(log, values, further=False)
     facts = describe(found)
     if save_mapping is not None:
-        from discreet.log.mapping import save_mapping as save
+        from discreet.log.reading import save_mapping as save
 
         save(save_mapping, found, reading_options(values))
     if as_json:

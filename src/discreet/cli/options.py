@@ -115,7 +115,7 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
 
     Mechanisms are loaded only for the command that is called, and only those it names.
     """
-    from discreet.log.shaping import Reading
+    from discreet.log.reading import Reading
 
     wanted: TakesOptions | None = getattr(function, _WANTED, None)
     if wanted is None:
@@ -238,7 +238,7 @@ def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]
 
 def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
     """Of a command's extra values those that are a mechanism's parameters and were given."""
-    from discreet.log.shaping import Reading
+    from discreet.log.reading import Reading
 
     others = {"mapping", *Reading.parameters(), *BOOKING}
     return {k: v for k, v in values.items() if k not in others and v is not None}
@@ -246,8 +246,7 @@ def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
 
 def reading_options(values: dict[str, Any]) -> dict[str, Any]:
     """How the log is to be read: what the mapping file says, unless an option says otherwise."""
-    from discreet.log.mapping import load_mapping
-    from discreet.log.shaping import Reading
+    from discreet.log.reading import Reading, load_mapping
 
     offered = Reading.parameters("command")
     given = {k: v for k, v in values.items() if k in offered and v is not None}
@@ -258,9 +257,9 @@ def reading_options(values: dict[str, Any]) -> dict[str, Any]:
 def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLog:
     """Read the log as the options say; without further columns if none are asked for."""
     from discreet.cli.console import err, stage, steward_note
-    from discreet.log.engines.choosing import choose_engine
-    from discreet.log.listing import files_of
-    from discreet.log.reading import read_log
+    from discreet.log.engines.capacity import choose_engine
+    from discreet.log.files import files_of
+    from discreet.log.loading import read_log
 
     options = reading_options(values)
     given = _address(path)
@@ -291,7 +290,7 @@ def _address(path: Path) -> str | Path:
 
 def check_page(path: Path, *inputs: Path, force: bool) -> None:
     """Refuse a page that could not be written, or would replace something."""
-    from discreet.log.listing import files_read
+    from discreet.log.files import files_read
     from discreet.releases import check_target, check_unused
 
     check_target(path, (".html", ".htm"))

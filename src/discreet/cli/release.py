@@ -109,7 +109,7 @@ def release(
       discreet release log.xes -o shared.xes --epsilon 2 --dry-run
       discreet release --mechanism dpim --help
     """
-    from discreet.log.variant_tables import is_variant_table
+    from discreet.log.formats.variant_tables import is_variant_table
     from discreet.product import product
     from discreet.releases import check_room
 
@@ -183,7 +183,7 @@ def _drawn(
 
 def _written(released: Release, output: Path, *, force: bool) -> Certificate:
     """Write it; what cannot be written there is written elsewhere, since it cannot be redrawn."""
-    from discreet.log.variant_tables import is_variant_table
+    from discreet.log.formats.variant_tables import is_variant_table
 
     try:
         return released.write(output, overwrite=force)

@@ -17,7 +17,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import DAY, HOUR, microseconds
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.whole.amun import Amun, advantage_bound

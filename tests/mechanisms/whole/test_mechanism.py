@@ -16,10 +16,10 @@ import polars as pl
 import pytest
 
 import discreet
+from discreet.log.engines.view import sums_over
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
-from discreet.log.reading import read_log
-from discreet.log.summing import sums_over
+from discreet.log.loading import read_log
 from discreet.log.variants import Variants
 from discreet.log.writing import write_log
 from discreet.mechanisms.base import bound_individuals

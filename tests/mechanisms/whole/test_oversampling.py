@@ -18,7 +18,7 @@ from discreet.log.dafsa import Dafsa
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import HOUR, SECOND, microseconds, since_start
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.whole.amun import Amun
 from discreet.mechanisms.whole.oversampling import (

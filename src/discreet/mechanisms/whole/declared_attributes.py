@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Booleans, Floats, Integers
+from discreet.log.datatypes import check_plain, text_of
 from discreet.log.errors import LogError, option
 from discreet.log.files import XML_FORBIDS
-from discreet.log.types import check_plain, text_of
 from discreet.mechanisms.whole.allocation import NAMES, TRAIT
 from discreet.parameters import ParameterError
 

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Floats, Integers
-from discreet.log.assemble import assemble
 from discreet.log.cases import Sums
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, assemble
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK
 from discreet.log.variants import Variants, spans
 from discreet.mechanisms.whole.attribute_values import draw_attribute

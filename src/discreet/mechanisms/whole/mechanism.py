@@ -205,7 +205,7 @@ class WholeLog(Mechanism["EventLog"]):
 
     def check(self, log: EventLog) -> None:
         """Refuse a log before anything is spent, also if it lacks times or a column to release."""
-        from discreet.log.summing import sums_over
+        from discreet.log.engines.view import sums_over
         from discreet.mechanisms.whole.declared_attributes import check_attribute
         from discreet.mechanisms.whole.working_times import check_begun
 
@@ -220,7 +220,7 @@ class WholeLog(Mechanism["EventLog"]):
 
     def advice(self, log: EventLog) -> list[str]:
         """Warnings for the holder of the log."""
-        from discreet.log.summing import sums_over
+        from discreet.log.engines.view import sums_over
         from discreet.mechanisms.whole.timelines import outside_stretch
         from discreet.mechanisms.whole.value_cells import rare_values
 
@@ -237,7 +237,7 @@ class WholeLog(Mechanism["EventLog"]):
         return found
 
     def _draw(self, log: EventLog, rng: Randomness) -> EventLog:
-        from discreet.log.summing import sums_over
+        from discreet.log.engines.view import sums_over
         from discreet.mechanisms.whole.log_simulation import complete
 
         variants = self.inner._draw(log, rng)

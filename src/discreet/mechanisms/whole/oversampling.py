@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats, Integers, Ints
-from discreet.log.assemble import assemble
 from discreet.log.dafsa import Dafsa
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, assemble
 from discreet.log.instants import HOUR, LATEST, microseconds, since_start
 from discreet.log.variants import spans
 from discreet.privacy.noise import discrete_laplace, geometric

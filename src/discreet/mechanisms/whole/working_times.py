@@ -10,7 +10,7 @@ import polars as pl
 from discreet.arrays import Floats, Integers
 from discreet.log.errors import LogError
 from discreet.log.instants import DAY, MONDAY
-from discreet.log.times import microseconds_of
+from discreet.log.timestamps import microseconds_of
 from discreet.mechanisms.whole.allocation import OVERLAPS, WORK
 from discreet.mechanisms.whole.declared_attributes import kind_of
 from discreet.mechanisms.whole.distributions import choose_by_row, fractions

@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
+from discreet.log.datatypes import declared
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.files import GZIP_MAGIC, readable
-from discreet.log.listing import PARQUET, files_of, same_schema
-from discreet.log.reading import read_log
-from discreet.log.types import declared
+from discreet.log.files import GZIP_MAGIC, PARQUET, files_of, readable
+from discreet.log.formats.parquet import same_schema
+from discreet.log.loading import read_log
 from discreet.product import declared_types
 
 CHUNK = 1 << 22
