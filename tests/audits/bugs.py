@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Floats, Integers, Ints
-from discreet.audits.reference import Figures, LaplaceCount
+from discreet.audits.exact import Figures, LaplaceCount
 from discreet.audits.result import GIVEN
-from discreet.audits.subjects import Subject, subjects_of
+from discreet.audits.subjects import AuditSubject, subjects_of
 from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
@@ -315,7 +315,7 @@ SHARED_BUGS: dict[str, tuple[str, dict[str, Any], type, str, Any]] = {
 what is written in place of what."""
 
 
-def led_there(name: str, wanted: dict[str, Any]) -> Subject:
+def led_there(name: str, wanted: dict[str, Any]) -> AuditSubject:
     """The mechanism with the declared parameters that lead to a bug."""
     return next(
         one

@@ -345,8 +345,8 @@ def test_every_case_has_one_column() -> None:
 @pytest.mark.parametrize("kind", BOTH)
 def test_canaries_tell_published_from_strict(kind: type[OverDictionary]) -> None:
     """A coin for each of 256 unusual cases: published shows which came in, strict does not."""
-    from discreet.audits.measuring import audit_pair
-    from discreet.audits.sampling import QUICK as LITTLE
+    from discreet.audits.measurement import QUICK as LITTLE
+    from discreet.audits.measurement import audit_pair
     from discreet.audits.subjects import find_pair as pair
 
     given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "steps": 8, "cases": 8000}

@@ -6,8 +6,8 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audits.given import with_answers
-from discreet.audits.reference import REFERENCE_MECHANISMS
+from discreet.audits.exact import REFERENCE_MECHANISMS
+from discreet.audits.forced_answers import with_answers
 from discreet.audits.result import GIVEN
 from discreet.log.neighbours import Pair
 from discreet.mechanisms.audit_cases import (
@@ -60,7 +60,7 @@ LIBRARY = {
 
 
 @dataclass(frozen=True)
-class Subject:
+class AuditSubject:
     """One mechanism with parameters, to be audited."""
 
     mechanism: str
@@ -115,9 +115,9 @@ def audited_class(name: str) -> type[Mechanism]:
     return REFERENCE_MECHANISMS.get(name) or mechanism_class(name)
 
 
-def subjects_of(name: str) -> list[Subject]:
+def subjects_of(name: str) -> list[AuditSubject]:
     """One mechanism with all parameters that it declares for audits."""
-    return [Subject(name, case) for case in audited_class(name).audit_cases()]
+    return [AuditSubject(name, case) for case in audited_class(name).audit_cases()]
 
 
 def pairs_of(name: str) -> dict[str, Pair]:

@@ -1,29 +1,143 @@
-"""One mechanism on one pair of logs: choose events, measure them, confirm what they break."""
+"""One mechanism on one pair of logs: release, choose events, count them, confirm what they break.
+
+First many independent releases of a small log, with what their steps answered; then the evidence
+that two such samples give. The events are chosen on some runs and counted on others.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import process_time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.audits.answers import learn_answers
 from discreet.audits.bounds import epsilon_from_runs, p_value
 from discreet.audits.canaries import audit_canaries
-from discreet.audits.distinguisher import train
-from discreet.audits.events import Event, choose_event
+from discreet.audits.distinguisher import Event, choose_event, train
 from discreet.audits.exact import exact_leak
-from discreet.audits.features import learn_features, shown_name
+from discreet.audits.features import learn_answers, learn_features, shown_name
 from discreet.audits.result import CONFIDENCE, FALSE_ALARM, Evidence, PairAudit
-from discreet.audits.sampling import Effort, Measure, Run, affordable, batched, releases, sample
 from discreet.log.neighbours import Pair
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.alphabet import FROM_LOG
 from discreet.privacy.guarantee import Budget
+from discreet.privacy.randomness import Randomness, known_coins
+from discreet.privacy.transcript import Transcript, transcript
+from discreet.releases import Artefact
+
+if TYPE_CHECKING:
+    from discreet.log.events import EventLog
+
+CHUNK = 5_000
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much an audit may take per pair of logs."""
+
+    runs: int
+    """Releases of each log, at most."""
+    seconds: float
+    """Processor time for them, about."""
+    fewest: int = 200
+    """Releases of each log, at least."""
+    trials: int = 20
+    """Releases of each log from which is learned what to look at; they count for nothing else."""
+
+
+QUICK = Effort(runs=20_000, seconds=0.5, fewest=60)
+FULL = Effort(runs=100_000, seconds=0.5, fewest=40, trials=8)
+
+
+class AuditRun(NamedTuple):
+    """One release: what came out, None if it was refused, and what its steps answered."""
+
+    artefact: Artefact | None
+    answers: Transcript
+
+
+Measure = Callable[[Sequence[AuditRun]], Floats]
+
+
+def batched(mechanism: Mechanism) -> bool:
+    """Whether the cheaper path draws what a release draws, and shows as much.
+
+    It does not where a subclass replaced `_draw` alone, where individuals are bounded first, nor
+    where several steps answer, of which the artefact may hide some.
+    """
+    owners = type(mechanism).__mro__
+    one = next(i for i, owner in enumerate(owners) if "_draw" in vars(owner))
+    many = next(i for i, owner in enumerate(owners) if "_draw_many" in vars(owner))
+    single = mechanism.spending is None or sum(not s.steps for s in mechanism.spending.walk()) == 1
+    return many <= one and mechanism.cases_per_individual is None and single
+
+
+def releases(
+    mechanism: Mechanism, log: EventLog, runs: int, until: str | None = None
+) -> list[AuditRun]:
+    """As many releases, with the operating system's randomness, or their beginnings.
+
+    A release that ends with the first answer of a step is a part of the whole one: what the
+    promise says of that it says of the part.
+    """
+    if batched(mechanism):
+        try:
+            drawn = mechanism._draw_many(log, runs, Randomness.system())
+            return [AuditRun(artefact, {}) for artefact in drawn]
+        except ValueError:
+            pass
+    return [_release(mechanism, log, until) for _ in range(runs)]
+
+
+def _release(mechanism: Mechanism, log: EventLog, until: str | None) -> AuditRun:
+    artefact: Artefact | None = None
+    with transcript(until) as answers, known_coins(), suppress(ValueError):
+        mechanism.check(log)
+        artefact = mechanism._draw(log, Randomness.system())
+    return AuditRun(artefact, answers)
+
+
+def sample(
+    mechanism: Mechanism, log: EventLog, runs: int, measure: Measure, until: str | None = None
+) -> Floats:
+    """The features of as many releases, one row each."""
+    measured = []
+    left = runs
+    while left:
+        size = min(left, CHUNK)
+        measured.append(measure(releases(mechanism, log, size, until)))
+        left -= size
+    return np.vstack(measured)
+
+
+def affordable(
+    mechanism: Mechanism, logs: tuple[EventLog, EventLog], measure: Measure, effort: Effort
+) -> int:
+    """How many releases of each log the effort allows, from trials that are thrown away.
+
+    Decided before the runs that count, so that nothing they show can stop them early.
+    """
+    if effort.runs <= effort.fewest:
+        return effort.runs // 4 * 4
+    for log in logs:
+        sample(mechanism, log, 2, measure)  # tables of noise are made once and do not count
+    trials = 4
+    while True:
+        begin = process_time()
+        for log in logs:
+            sample(mechanism, log, trials, measure)
+        took = process_time() - begin
+        if took > 0.1 * effort.seconds or trials >= min(effort.runs, 1000):
+            break
+        trials *= 4
+    runs = min(effort.runs, int(trials * effort.seconds / max(took, 1e-9)))
+    return min(effort.runs, max(effort.fewest, runs)) // 4 * 4
+
 
 CONFIRMATIONS = (1, 8)
 """Fresh runs of a suspicion, as multiples of the runs that raised it."""
@@ -140,7 +254,7 @@ def fixed_before(mechanism: Mechanism, step: str, pair: Pair) -> bool:
     return all(one == before[0] for one in before)
 
 
-def _until(run: Run, step: str) -> list[str]:
+def _until(run: AuditRun, step: str) -> list[str]:
     """The steps that answered before one, which answers once."""
     names = list(run.answers)
     return names[: names.index(step)] if step in names else names
@@ -170,7 +284,9 @@ class _Looking:
     measure: Measure
 
 
-def _looking(pair: Pair, trials: tuple[list[Run], list[Run]], only: str | None = None) -> _Looking:
+def _looking(
+    pair: Pair, trials: tuple[list[AuditRun], list[AuditRun]], only: str | None = None
+) -> _Looking:
     """Learn from trials what to look at: the release, and each step's answers."""
     left, right = trials
     names: list[str] = []
@@ -187,7 +303,7 @@ def _looking(pair: Pair, trials: tuple[list[Run], list[Run]], only: str | None =
         names += step.names
     measures.append(lambda runs: read([run.answers for run in runs]))
 
-    def measure(runs: Sequence[Run]) -> Floats:
+    def measure(runs: Sequence[AuditRun]) -> Floats:
         return np.hstack([one(runs) for one in measures])
 
     return _Looking(names, groups, measure)

@@ -1,7 +1,7 @@
-"""What an audit found, kept piece by piece: one that was stopped goes on where it was.
+"""Results of audits kept in a folder, so that an audit that was stopped can go on.
 
-A piece is a pair of logs or a mutant. It is known by all that decides what is run; that the code
-of a mechanism changed is not, so whoever changed it forgets what was kept of it.
+There is one file for each pair of logs or mutant. Its key is all that decides what is run, except
+the code: when the code of a mechanism changes, `forget` what was kept of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from discreet.privacy.guarantee import Budget
 
 
 @dataclass(frozen=True)
-class Kept:
+class ResultStore:
     """A folder with a file for each piece, in a folder for each mechanism."""
 
     folder: Path

@@ -1,4 +1,7 @@
-"""Every noisy step of every mechanism is caught if it draws no noise, and passes with it."""
+"""Every noisy step of every mechanism is caught if it draws no noise, and passes with it.
+
+How likely a mutant is missed is computed, not hoped for.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,33 @@ import importlib.util
 from collections.abc import Iterator
 
 import pytest
+from scipy.stats import binom
 
-from discreet.audits import measuring
-from discreet.audits.given import GivenLaplace
-from discreet.audits.measuring import TURNS, audit_mutant, audit_pair
-from discreet.audits.mutants import alone, noisy_leaves, without_noise
-from discreet.audits.power import Looked, measure_power, mutant_steps
-from discreet.audits.sampling import Effort, releases
-from discreet.audits.subjects import Subject, audited_names, find_pair, pairs_of, subjects_of
+from discreet.audits import measurement
+from discreet.audits.forced_answers import GivenLaplace
+from discreet.audits.measurement import (
+    TURNS,
+    Effort,
+    audit_mutant,
+    audit_pair,
+    breaks,
+    certain_runs,
+    releases,
+)
+from discreet.audits.mutation import (
+    Looked,
+    alone,
+    chance_of_missing,
+    chance_to_break,
+    measure_power,
+    mutant_steps,
+    noisy_leaves,
+    without_noise,
+)
+from discreet.audits.subjects import AuditSubject, audited_names, find_pair, pairs_of, subjects_of
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.travas import VARIANTS, TraVaS, UTraVaS
+from discreet.privacy.guarantee import Budget
 from discreet.privacy.steps import Choosing, Delegated, Proved
 from discreet.privacy.steps import Laplace as Counting
 
@@ -56,7 +76,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-def strict(name: str) -> list[Subject]:
+def strict(name: str) -> list[AuditSubject]:
     """A mechanism with all parameters that it declares, the published ones left out."""
     return [one for one in subjects_of(name) if one.parameters.get("fidelity") != "published"]
 
@@ -84,7 +104,7 @@ def test_a_step_without_noise_is_caught(
     name: str, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not as certain as in a full audit, which takes as many runs again."""
-    monkeypatch.setattr(measuring, "FALSE_ALARM", 1e-3)
+    monkeypatch.setattr(measurement, "FALSE_ALARM", 1e-3)
     power = measure_power(looked(name), step)
     assert power.caught, power
     assert power.missed < 1e-6, power
@@ -147,3 +167,32 @@ def test_a_choice_alone_keeps_to_its_own_cost() -> None:
 def test_models_are_audited_with_default_parameters_too() -> None:
     for name in sorted(TRAINED):
         assert any("steps" not in one.parameters for one in strict(name))
+
+
+BUDGET = Budget(1, 0.01)
+
+
+def test_the_chance_to_break_is_a_sum_over_all_counts() -> None:
+    likely, other, seen, runs = 0.9, 0.05, 12, 72
+    expected = sum(
+        binom.pmf(hits, seen, likely) * binom.pmf(rare, seen, other)
+        for hits in range(seen + 1)
+        for rare in range(seen + 1)
+        if breaks((hits / seen, rare / seen), runs, BUDGET)
+    )
+    assert 0.1 < expected < 0.9
+    assert chance_to_break(likely, other, seen, runs, BUDGET) == pytest.approx(expected)
+
+
+def test_what_is_certain_is_hardly_ever_missed() -> None:
+    for epsilon in (0.1, 1.0, 3.0):
+        against = Budget(epsilon)
+        runs = certain_runs(epsilon)
+        assert breaks((1.0, 0.0), runs, against)
+        assert chance_of_missing((1.0, 0.0), runs, against) < 1e-9
+    assert chance_of_missing((0.9, 0.1), TURNS[1].runs(1.0), BUDGET) < 1e-6
+
+
+def test_what_the_budget_allows_is_missed() -> None:
+    assert chance_of_missing((0.6, 0.25), 72, BUDGET) > 0.999
+    assert not breaks((0.73, 0.27), 10_000, Budget(1))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audits.distinguisher import train
-from discreet.audits.events import Event, choose_event
+from discreet.audits.distinguisher import Event, choose_event, train
 
 
 @pytest.fixture

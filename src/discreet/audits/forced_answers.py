@@ -1,4 +1,4 @@
-"""Steps whose answers are given: what comes behind them is audited where they lead.
+"""Steps whose answers are given, so that what comes after them can be audited on small logs.
 
 The cost of a step is promised whatever was answered before it. So an audit may say what the first
 steps of a mechanism answered, however unlikely that is for its small logs, and hold the rest

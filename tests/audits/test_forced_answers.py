@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audits.given import with_answers
-from discreet.audits.report import page
+from discreet.audits.audit_report import page
+from discreet.audits.forced_answers import with_answers
+from discreet.audits.measurement import releases
 from discreet.audits.result import GIVEN, Audit
-from discreet.audits.sampling import releases
 from discreet.audits.subjects import find_pair, subjects_of
 from discreet.mechanisms.headtail import HeadTail
 from discreet.parameters import ParameterError
