@@ -20,7 +20,7 @@ from discreet.dpsgd.sgd import PrivateSteps, fresh_weights
 from discreet.log.reading import read_log
 from discreet.mechanisms.ddpm import DDPM
 from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, columns_of, time_features
-from discreet.mechanisms.ddpm.sizes import TIME_FEATURES, layer_sizes
+from discreet.mechanisms.ddpm.sizes import TIME_FEATURES, denoiser_layers
 from discreet.mechanisms.ddpm.training import published_steps
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
@@ -52,7 +52,7 @@ class Denoiser(nn.Module):
 def ours(counts: np.ndarray, width: int, rate: Fraction) -> Callable[[], None]:
     """One epoch by our steps: exact sums, discrete noise from the operating system."""
     rng = Randomness.system()
-    weights = fresh_weights(layer_sizes(len(counts), width), rng)
+    weights = fresh_weights(denoiser_layers(len(counts), width), rng)
 
     def epoch() -> None:
         steps = PrivateSteps(
@@ -119,7 +119,7 @@ def main() -> None:
     counts, width = columns.counts(log.variants), mechanism.units
     print(f"Sepsis: {log.cases} cases, {columns.columns} columns, hidden layers of {width} units")
 
-    weights = fresh_weights(layer_sizes(columns.columns, width), Randomness.system())
+    weights = fresh_weights(denoiser_layers(columns.columns, width), Randomness.system())
     tensors = {name: weight.numpy() for name, weight in weights.items()}
     begin = time.perf_counter()
     columns_of(tensors, columns, log.cases, STEPS, False, Randomness.system())

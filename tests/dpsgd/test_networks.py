@@ -18,12 +18,12 @@ from discreet.dpsgd.clipping import (  # noqa: E402
 )
 from discreet.dpsgd.sgd import Recorder, fresh_weights  # noqa: E402
 from discreet.mechanisms.ddpm.diffusion import network, odds  # noqa: E402
-from discreet.mechanisms.ddpm.sizes import layer_sizes  # noqa: E402
+from discreet.mechanisms.ddpm.sizes import denoiser_layers  # noqa: E402
 from discreet.mechanisms.travag.networks import decode, discriminate  # noqa: E402
 from discreet.mechanisms.travag.sizes import (  # noqa: E402
     LATENT,
-    decoder_sizes,
-    discriminator_sizes,
+    decoder_layers,
+    discriminator_layers,
 )
 from discreet.privacy.randomness import Randomness  # noqa: E402
 
@@ -35,21 +35,21 @@ def _seeded() -> Randomness:
 
 
 def _setting(name: str) -> tuple[dict[str, tuple[int, int]], Callable[[Any], Any]]:
-    """Sizes, and a loss for each case, of a network of ours."""
+    """Layers, and a loss for each case, of a network of ours."""
     generator = torch.Generator().manual_seed(3)
     if name == "ddpm":
         points = torch.randn(CASES, COLUMNS, generator=generator)
         times = torch.randint(300, (CASES,), generator=generator)
         noise = torch.randn(CASES, COLUMNS, generator=generator)
-        sizes = layer_sizes(COLUMNS, 20)
+        sizes = denoiser_layers(COLUMNS, 20)
         return sizes, lambda apply: (network(apply, points, times) - noise).square().mean(1)
     if name == "decoder":
         latent = torch.randn(CASES, LATENT, generator=generator)
         chosen = torch.randint(COLUMNS, (CASES,), generator=generator)
         entropy = partial(torch.nn.functional.cross_entropy, target=chosen, reduction="none")
-        return decoder_sizes(COLUMNS), lambda apply: entropy(decode(apply, latent))
+        return decoder_layers(COLUMNS), lambda apply: entropy(decode(apply, latent))
     cases = torch.eye(COLUMNS)[torch.randint(COLUMNS, (CASES,), generator=generator)]
-    return discriminator_sizes(COLUMNS), lambda apply: -discriminate(apply, cases)
+    return discriminator_layers(COLUMNS), lambda apply: -discriminate(apply, cases)
 
 
 def _opacus(
@@ -102,7 +102,7 @@ def test_same_norms_and_clipped_sums_as_opacus(name: str) -> None:
 def test_a_case_does_the_same_in_company(name: str, cases: int) -> None:
     """The assumption of `clipping`, on our shapes: rows do not change when a case is added."""
     columns, rng = 60, _seeded()
-    sizes = layer_sizes(columns, 256) if name == "ddpm" else discriminator_sizes(columns)
+    sizes = denoiser_layers(columns, 256) if name == "ddpm" else discriminator_layers(columns)
     weights = fresh_weights(sizes, rng)
     rng = torch.Generator().manual_seed(8)
     points = torch.randn(cases + 1, columns, generator=rng)

@@ -10,7 +10,7 @@ from discreet.log.neighbours import Case, make_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Fidelity
 from discreet.mechanisms.ddpm import DDPM
-from discreet.mechanisms.ddpm.sizes import layer_sizes
+from discreet.mechanisms.ddpm.sizes import denoiser_layers
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.privacy.randomness import Randomness
 
@@ -65,7 +65,7 @@ def test_times_are_told_apart() -> None:
 def exact_model(frequencies: list[float]) -> tuple[dict[str, np.ndarray], Dictionary]:
     """Weights that know frequencies and nothing else."""
     variants = Variants.from_counts(((str(place),), 1) for place in range(len(frequencies)))
-    weights = fresh_weights(layer_sizes(len(frequencies), 16), Randomness.seeded(2))
+    weights = fresh_weights(denoiser_layers(len(frequencies), 16), Randomness.seeded(2))
     weights["last"].zero_()
     weights["last"][:, -1] = torch.tensor(frequencies).log()
     return {name: w.numpy() for name, w in weights.items()}, Dictionary.of(variants, other=False)

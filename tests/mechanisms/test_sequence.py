@@ -22,8 +22,8 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.generative.base import State, Watch
 from discreet.mechanisms.sequence import Sequence
 from discreet.mechanisms.sequence.mechanism import ACTIVITIES, SIZE
-from discreet.mechanisms.sequence.reading import PER_CASE, UNDISCLOSED, Finding, seen_through
-from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
+from discreet.mechanisms.sequence.reading import PER_CASE, UNDISCLOSED, ActivitySearch, seen_through
+from discreet.mechanisms.sequence.sizes import MEMORY, SEQUENCE_NETWORK, sequence_layers
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -37,7 +37,7 @@ torch = pytest.importorskip("torch", reason="the extra generative is missing")
 from discreet.dpsgd.clipping import clipped_sum, exact_sum  # noqa: E402
 from discreet.dpsgd.sgd import fresh_weights, plain  # noqa: E402
 from discreet.mechanisms.sequence.network import surprises, written  # noqa: E402
-from discreet.mechanisms.sequence.training import Cases, case_factors, clip_for  # noqa: E402
+from discreet.mechanisms.sequence.training import case_factors, clip_for  # noqa: E402
 
 BOUND = 1 << 20
 
@@ -52,7 +52,7 @@ def some_cases(labels: int, cases: int, longest: int, seed: int) -> Variants:
 
 
 def some_weights(labels: int, seed: int) -> dict[str, Any]:
-    weights = fresh_weights(layer_sizes(labels), Randomness.seeded(seed), torch.float64)
+    weights = fresh_weights(sequence_layers(labels), Randomness.seeded(seed), torch.float64)
     return {name: 2 * weight for name, weight in weights.items()}
 
 
@@ -68,10 +68,10 @@ def test_what_is_accounted_is_what_was_asked_for(epsilon: float, alphabet: Any) 
         assert budget.delta == pytest.approx(delta if alphabet else 0.8 * delta)
         plans = list(mechanism.plans.values())
         assert 0.99 * epsilon <= rdp_epsilon(plans, budget.delta) <= epsilon
-        assert mechanism.plans[NETWORK].steps == mechanism.steps
+        assert mechanism.plans[SEQUENCE_NETWORK].steps == mechanism.steps
         assert (ACTIVITIES in mechanism.plans) == (alphabet is None)
-        assert mechanism.epsilon_so_far({NETWORK: mechanism.steps}) <= epsilon
-        assert 0 <= mechanism.epsilon_so_far({NETWORK: 0}) < 0.7 * epsilon
+        assert mechanism.epsilon_so_far({SEQUENCE_NETWORK: mechanism.steps}) <= epsilon
+        assert 0 <= mechanism.epsilon_so_far({SEQUENCE_NETWORK: 0}) < 0.7 * epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
@@ -120,7 +120,7 @@ def counting(noise_multiplier: float) -> SampledGaussian:
 
 def test_an_activity_of_one_case_is_hardly_ever_named() -> None:
     """A case with many activities of its own, at a chance that can be seen."""
-    finding = Finding(counting(3.0), chance=0.2, most=1000)
+    finding = ActivitySearch(counting(3.0), chance=0.2, most=1000)
     alone = Variants.from_counts({tuple(f"{i:03d}" for i in range(3 * PER_CASE)): 1})
     rng = Randomness.system()
     runs = 1500
@@ -133,8 +133,8 @@ def test_an_activity_of_one_case_is_hardly_ever_named() -> None:
 def test_frequent_activities_are_found_and_the_most_frequent_first() -> None:
     log = Variants.from_counts({("a", "b"): 5000, ("a", "c"): 3000, ("d",): 3})
     rng = Randomness.system()
-    assert Finding(counting(2.0), 1e-9, 10).of(log, rng) == ("a", "b", "c")
-    assert Finding(counting(2.0), 1e-9, 2).of(log, rng) == ("a", "b")
+    assert ActivitySearch(counting(2.0), 1e-9, 10).of(log, rng) == ("a", "b", "c")
+    assert ActivitySearch(counting(2.0), 1e-9, 2).of(log, rng) == ("a", "b")
 
 
 def test_each_case_is_read_on_its_own() -> None:
@@ -157,7 +157,7 @@ def brute_force(weights: dict[str, Any], trace: list[int], mark: int) -> dict[st
     """The gradient of one case's surprise by plain automatic differentiation."""
     leaves = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
     row = torch.tensor([[*trace, mark]])
-    loss = surprises(partial(plain, leaves), row, mark, WIDTH).sum()
+    loss = surprises(partial(plain, leaves), row, mark, MEMORY).sum()
     grads = torch.autograd.grad(loss, list(leaves.values()))
     return dict(zip(leaves, grads, strict=True))
 
@@ -166,7 +166,7 @@ def brute_force(weights: dict[str, Any], trace: list[int], mark: int) -> dict[st
 def test_clipped_sums_equal_one_case_at_a_time(labels: int, longest: int, seed: int) -> None:
     log = some_cases(labels, 25, longest, seed)
     weights = some_weights(labels, seed)
-    cases = Cases(log)
+    cases = CaseBlocks(log)
     clip = 3.0
     expected = {name: torch.zeros_like(weight) for name, weight in weights.items()}
     for index in range(len(log)):
@@ -197,7 +197,7 @@ def test_one_more_case_moves_the_sum_by_the_bound_at_most() -> None:
     weights = some_weights(5, 7)
 
     def total(chosen: list[int]) -> dict[str, Any]:
-        cases = Cases(log.take(np.array(chosen)))
+        cases = CaseBlocks(log.take(np.array(chosen)))
         sums = {name: torch.zeros_like(weight) for name, weight in weights.items()}
         for rows, block in cases.blocks(np.arange(len(chosen))):
             factors, _ = case_factors(weights, rows, 5)
@@ -224,14 +224,14 @@ def test_cases_are_written_as_likely_as_they_are() -> None:
     labels, longest, cases = 2, 3, 40_000
     weights = some_weights(labels, 11)
     arrays = {name: weight.numpy() for name, weight in weights.items()}
-    codes, lengths = written(arrays, labels, WIDTH, longest, cases, Randomness.system())
+    codes, lengths = written(arrays, labels, MEMORY, longest, cases, Randomness.system())
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     found = Variants.of_cases(("0", "1"), codes.astype(np.int32), offsets)[0].to_dict()
     chances = {}
     for length in range(1, longest + 1):
         for trace in product((0, 1), repeat=length):
             chances[tuple(map(str, trace))] = _chance(weights, trace, labels, longest)
-    empty = math.exp(-float(surprises(partial(plain, weights), torch.tensor([[2]]), 2, WIDTH)))
+    empty = math.exp(-float(surprises(partial(plain, weights), torch.tensor([[2]]), 2, MEMORY)))
     total = sum(chances.values())
     assert total == pytest.approx(1 - empty)
     assert set(found) <= set(chances)
@@ -246,13 +246,13 @@ def _chance(weights: dict[str, Any], trace: tuple[int, ...], mark: int, longest:
     apply = partial(plain, weights)
     if len(trace) < longest:
         row = torch.tensor([[*trace, mark]])
-        return math.exp(-float(surprises(apply, row, mark, WIDTH)))
+        return math.exp(-float(surprises(apply, row, mark, MEMORY)))
     row = torch.tensor([trace])
-    return math.exp(-float(surprises(apply, row, mark, WIDTH)))
+    return math.exp(-float(surprises(apply, row, mark, MEMORY)))
 
 
 def test_the_clip_grows_with_what_stands_out() -> None:
-    plan = Sequence(epsilon=1, alphabet=("a",)).plans[NETWORK]
+    plan = Sequence(epsilon=1, alphabet=("a",)).plans[SEQUENCE_NETWORK]
     clips = [clip_for(plan, cases) for cases in (1, 1000, 10_000, 10_000_000)]
     assert clips == sorted(clips)
     assert (clips[0], clips[-1]) == (3.0, 30.0)

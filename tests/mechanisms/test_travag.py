@@ -12,10 +12,10 @@ from discreet.mechanisms.generative.base import Watch
 from discreet.mechanisms.travag import TraVaG
 from discreet.mechanisms.travag.sizes import (
     LATENT,
-    decoder_sizes,
-    discriminator_sizes,
-    encoder_sizes,
-    generator_sizes,
+    decoder_layers,
+    discriminator_layers,
+    encoder_layers,
+    generator_layers,
 )
 from discreet.privacy.randomness import Randomness
 
@@ -23,24 +23,25 @@ torch = pytest.importorskip("torch", reason="the extra generative is missing")
 
 from discreet.dpsgd.clipping import clipped_sum  # noqa: E402
 from discreet.mechanisms.travag.networks import columns_of  # noqa: E402
-from discreet.mechanisms.travag.published import DECODER_CLIP, Training  # noqa: E402
-from discreet.mechanisms.travag.strict import Game  # noqa: E402
+from discreet.mechanisms.travag.published import DECODER_CLIP, PublishedGame  # noqa: E402
+from discreet.mechanisms.travag.strict import StrictGame  # noqa: E402
 
 
 def test_layers_are_the_authors() -> None:
-    assert encoder_sizes(846) == {"first": (846, 487), "last": (487, 128)}
-    assert decoder_sizes(846) == {"first": (128, 487), "last": (487, 846)}
-    assert discriminator_sizes(846) == {"first": (846, 564), "second": (564, 282), "last": (282, 1)}
-    assert generator_sizes() == dict.fromkeys(("first", "second", "last"), (LATENT, LATENT))
+    assert encoder_layers(846) == {"first": (846, 487), "last": (487, 128)}
+    assert decoder_layers(846) == {"first": (128, 487), "last": (487, 846)}
+    critic = {"first": (846, 564), "second": (564, 282), "last": (282, 1)}
+    assert discriminator_layers(846) == critic
+    assert generator_layers() == dict.fromkeys(("first", "second", "last"), (LATENT, LATENT))
 
 
 def facts(counts: list[int]) -> dict[str, object]:
     return {"trained_on": sum(counts), "start": [float(max(1, count)) for count in counts]}
 
 
-def game(counts: list[int], **parameters: Any) -> Game:
+def game(counts: list[int], **parameters: Any) -> StrictGame:
     mechanism = TraVaG(epsilon=10.0, **parameters)
-    run = Game(mechanism, np.array(counts), facts(counts), Randomness.seeded(1))
+    run = StrictGame(mechanism, np.array(counts), facts(counts), Randomness.seeded(1))
     run.begin(torch.tensor(facts(counts)["start"], dtype=torch.float64))
     return run
 
@@ -101,7 +102,7 @@ def test_an_encoder_without_noise_moves_every_gradient() -> None:
     counts, steps = np.array([64, 0]), 30
     sums = []
     for extra in (False, True):
-        run = Training(
+        run = PublishedGame(
             TraVaG(fidelity="published", epsilon=1e5, sampling_rate=1.0, steps=steps),
             counts,
             64,
@@ -119,7 +120,7 @@ def test_an_encoder_without_noise_moves_every_gradient() -> None:
     assert moved > 5 * DECODER_CLIP
 
 
-def decoder_sum(run: Training, batch: np.ndarray) -> list[Any]:
+def decoder_sum(run: PublishedGame, batch: np.ndarray) -> list[Any]:
     """Clipped gradients of the decoder over these cases, as the noisy step adds them up."""
     from functools import partial
 

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from discreet.arrays import Integers
 from discreet.mechanisms.audit_cases import CANARIES, AuditCase
-from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
-from discreet.mechanisms.generative.base import Session, State, check_layers
+from discreet.mechanisms.ddpm.sizes import DENOISER, denoiser_layers
+from discreet.mechanisms.generative.base import Session, State
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
+from discreet.mechanisms.travag.sizes import check_layers
 from discreet.parameters import Interval, ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -73,7 +74,7 @@ class DDPM(OverDictionary):
         return usual if self.width is None else self.width
 
     def _schedule(self) -> dict[str, TrainingPlan]:
-        return {NETWORK: TrainingPlan(self._rate, self.planned_steps, 1.0)}
+        return {DENOISER: TrainingPlan(self._rate, self.planned_steps, 1.0)}
 
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
@@ -108,9 +109,9 @@ class DDPM(OverDictionary):
         return self._published_statement(asked)
 
     def _fit(self, counts: Integers, session: Session) -> State:
-        from discreet.mechanisms.ddpm.training import Settings, trained
+        from discreet.mechanisms.ddpm.training import DenoiserSettings, trained
 
-        settings = Settings(self.units, self.learning_rate, self.microbatch)
+        settings = DenoiserSettings(self.units, self.learning_rate, self.microbatch)
         return trained(self, settings, counts, session)
 
     def _columns_of(
@@ -123,4 +124,4 @@ class DDPM(OverDictionary):
 
     def _check_model(self, model: State) -> None:
         columns = Dictionary.from_facts(model.facts).columns
-        check_layers(model.tensors, layer_sizes(columns, self.units))
+        check_layers(model.tensors, denoiser_layers(columns, self.units))

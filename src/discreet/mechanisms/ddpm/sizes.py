@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-NETWORK = "denoiser"
+DENOISER = "denoiser"
 TIME_FEATURES = 32
 
 
-def layer_sizes(columns: int, width: int) -> dict[str, tuple[int, int]]:
+def denoiser_layers(columns: int, width: int) -> dict[str, tuple[int, int]]:
     """Three linear layers: from point and time to noise, or to the odds of each column."""
     return {
         "first": (columns + TIME_FEATURES, width),

@@ -22,7 +22,7 @@ from discreet.dpsgd.sgd import (
     normals,
 )
 from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, network, odds
-from discreet.mechanisms.ddpm.sizes import NETWORK, layer_sizes
+from discreet.mechanisms.ddpm.sizes import DENOISER, denoiser_layers
 from discreet.mechanisms.generative.base import Session, State, joined, under
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.privacy.randomness import Randomness, public_coins
@@ -37,7 +37,7 @@ MOST_TOTAL_RATE = 100.0
 
 
 @dataclass(frozen=True)
-class Settings:
+class DenoiserSettings:
     """What the mechanism's own parameters say of its training."""
 
     units: int
@@ -46,14 +46,14 @@ class Settings:
 
 
 def trained(
-    mechanism: OverDictionary, settings: Settings, counts: Integers, session: Session
+    mechanism: OverDictionary, settings: DenoiserSettings, counts: Integers, session: Session
 ) -> State:
     """Take all planned steps, resuming from what was saved; the weights then are the model."""
     facts, rng, saved = session.facts, session.rng, session.saved
-    spending = mechanism.noisy_step(NETWORK)
+    spending = mechanism.noisy_step(DENOISER)
     plan = spending.plan
     expected = facts["trained_on"] * float(plan.sampling_rate)
-    weights = fresh_weights(layer_sizes(len(counts), settings.units), rng)
+    weights = fresh_weights(denoiser_layers(len(counts), settings.units), rng)
     strict = mechanism.fidelity == "strict"
     if strict:
         start = torch.tensor(facts["start"])
@@ -81,7 +81,7 @@ def trained(
         losses = strict_steps(steps, counts, average, rng)
     else:
         losses = published_steps(steps, counts, settings.microbatch, rng)
-    session.follow(NETWORK, steps, losses, save)
+    session.follow(DENOISER, steps, losses, save)
     final = average if strict else steps.weights
     return State({name: weight.numpy().copy() for name, weight in final.items()}, facts)
 

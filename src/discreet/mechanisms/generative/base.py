@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from discreet.log.events import EventLog
@@ -92,18 +91,6 @@ def require_torch(name: str) -> None:
             "pip install 'discreet[generative]' "
             "(for processors alone add --extra-index-url https://download.pytorch.org/whl/cpu)"
         )
-
-
-def check_layers(
-    tensors: Mapping[str, npt.NDArray[Any]], layers: Mapping[str, tuple[int, int]]
-) -> None:
-    """Raise unless the tensors are exactly these linear maps with a bias, in single precision."""
-    found = {name: tensor.shape for name, tensor in tensors.items()}
-    shapes = {name: (outputs, inputs + 1) for name, (inputs, outputs) in layers.items()}
-    if found != shapes:
-        raise ValueError(f"expected tensors {shapes}, found {found}")
-    if any(tensor.dtype != np.float32 for tensor in tensors.values()):
-        raise ValueError("its tensors are not of single precision")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,9 +25,15 @@ from discreet.mechanisms.blocks.alphabet import (
     labels_of,
     outside_advice,
 )
-from discreet.mechanisms.generative.base import Generative, Session, State, Watch, check_layers
-from discreet.mechanisms.sequence.reading import UNDISCLOSED, Finding, noisy_size, seen_through
-from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
+from discreet.mechanisms.generative.base import Generative, Session, State, Watch
+from discreet.mechanisms.sequence.reading import (
+    UNDISCLOSED,
+    ActivitySearch,
+    noisy_size,
+    seen_through,
+)
+from discreet.mechanisms.sequence.sizes import MEMORY, SEQUENCE_NETWORK, sequence_layers
+from discreet.mechanisms.travag.sizes import check_layers
 from discreet.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -36,7 +42,7 @@ from discreet.privacy.steps import Sequential, Statement, Step
 
 ACTIVITIES, SIZE = "activities", "number of cases"
 
-SHARES = {ACTIVITIES: 0.25, SIZE: 0.05, NETWORK: 0.7}
+SHARES = {ACTIVITIES: 0.25, SIZE: 0.05, SEQUENCE_NETWORK: 0.7}
 """What each step takes of the budget, in proportion and about."""
 
 UNSEEN_SHARE = 0.2
@@ -127,7 +133,7 @@ class Sequence(Generative):
 
     def _plans(self, budget: Budget) -> dict[str, TrainingPlan]:
         rate = Fraction(self.sampling_rate).limit_denominator(1_000_000)
-        wanted = {NETWORK: _plan(NETWORK, rate, self.steps), SIZE: _plan(SIZE)}
+        wanted = {SEQUENCE_NETWORK: _plan(SEQUENCE_NETWORK, rate, self.steps), SIZE: _plan(SIZE)}
         if self.alphabet is None:
             wanted[ACTIVITIES] = _plan(ACTIVITIES)
         share = self._training_share(budget)
@@ -138,10 +144,10 @@ class Sequence(Generative):
         return budget if self.alphabet is not None else budget.share(1, 1 - UNSEEN_SHARE)
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> ActivitySearch:
         """How activities are found."""
         chance = self.case_budget.share(0, UNSEEN_SHARE).delta
-        return Finding(self.noisy_step(ACTIVITIES), chance, MOST_LABELS)
+        return ActivitySearch(self.noisy_step(ACTIVITIES), chance, MOST_LABELS)
 
     def _spending(self, budget: Budget) -> Step:
         if self.alphabet is not None:
@@ -193,7 +199,7 @@ class Sequence(Generative):
         saved = watch.resumed()
         facts = self._begin(log.variants, rng) if saved is None else saved.facts
         seen = seen_through(log.variants, tuple(facts["activities"]), self.max_length)
-        return trained(seen, self.noisy_step(NETWORK), Session(facts, rng, watch, saved))
+        return trained(seen, self.noisy_step(SEQUENCE_NETWORK), Session(facts, rng, watch, saved))
 
     def _begin(self, log: Variants, rng: Randomness) -> dict[str, Any]:
         """The activities and the number of cases."""
@@ -211,7 +217,7 @@ class Sequence(Generative):
 
         labels = tuple(model.facts["activities"])
         longest = 1 if labels == (UNDISCLOSED,) else self.max_length
-        codes, lengths = written(model.tensors, len(labels), WIDTH, longest, cases, rng)
+        codes, lengths = written(model.tensors, len(labels), MEMORY, longest, cases, rng)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return Variants.of_cases(labels, codes.astype(np.int32), offsets)[0].trimmed()
 
@@ -224,7 +230,7 @@ class Sequence(Generative):
             or sorted(set(labels)) != labels
         ):
             raise ValueError("its list of activities is malformed")
-        check_layers(model.tensors, layer_sizes(len(labels)))
+        check_layers(model.tensors, sequence_layers(len(labels)))
 
 
 def _plan(name: str, rate: Fraction = Fraction(1), steps: int = 1) -> TrainingPlan:

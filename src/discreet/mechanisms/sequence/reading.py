@@ -27,7 +27,7 @@ UNDISCLOSED = "(undisclosed)"
 
 
 @dataclass(frozen=True)
-class Finding:
+class ActivitySearch:
     """A private search for the activities of a log."""
 
     spending: SampledGaussian

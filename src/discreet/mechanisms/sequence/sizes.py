@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-NETWORK = "network"
-WIDTH = 8
+SEQUENCE_NETWORK = "network"
+MEMORY = 8
 """Units of memory."""
 PHASES = 8
 """Positions 0, 1, 2, 3–4, 5–8, …, more than 32 are told apart."""
 
 
-def layer_sizes(labels: int, width: int = WIDTH) -> dict[str, tuple[int, int]]:
+def sequence_layers(labels: int, width: int = MEMORY) -> dict[str, tuple[int, int]]:
     """Inputs and outputs of each map; the symbol after the last label is start and end."""
     symbols = labels + 1
     return {

@@ -16,7 +16,7 @@ from discreet.dpsgd.sgd import PrivateSteps, Recorder, fresh_weights
 from discreet.log.variants import Variants
 from discreet.mechanisms.generative.base import Session, State, under
 from discreet.mechanisms.sequence.network import surprises
-from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
+from discreet.mechanisms.sequence.sizes import MEMORY, SEQUENCE_NETWORK, sequence_layers
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
 
@@ -29,7 +29,7 @@ BLOCK_ENTRIES = 1 << 11
 """Symbols that are processed together, about: rows times their length."""
 
 
-class Cases:
+class CaseBlocks:
     """The distinct cases of a log in blocks of rows of one length, ended and filled up by a mark.
 
     Blocks have a fixed number of rows for their length, so that what is computed for a case does
@@ -67,7 +67,7 @@ def trained(seen: Variants, spending: SampledGaussian, session: Session) -> Stat
     """Train on the cases, resuming from what was saved; the mean of the later weights."""
     facts, rng, watch, saved = session.facts, session.rng, session.watch, session.saved
     plan = spending.plan
-    sizes = layer_sizes(len(seen.activities), WIDTH)
+    sizes = sequence_layers(len(seen.activities), MEMORY)
     weights = fresh_weights(sizes, rng, torch.float64)
     for name in ("direct", "correction"):
         weights[name].zero_()
@@ -91,10 +91,10 @@ def trained(seen: Variants, spending: SampledGaussian, session: Session) -> Stat
         return State({name: tensor.numpy() for name, tensor in kept.items()}, facts)
 
     if saved is None:
-        watch.step(NETWORK, 0, plan.steps, math.nan, save)
-    for loss in _losses(steps, Cases(seen)):
+        watch.step(SEQUENCE_NETWORK, 0, plan.steps, math.nan, save)
+    for loss in _losses(steps, CaseBlocks(seen)):
         steps.average_later(weights, average)
-        watch.step(NETWORK, steps.taken, plan.steps, loss, save)
+        watch.step(SEQUENCE_NETWORK, steps.taken, plan.steps, loss, save)
     return State({name: t.numpy().astype(np.float32) for name, t in average.items()}, facts)
 
 
@@ -108,7 +108,7 @@ def clip_for(plan: TrainingPlan, cases: int) -> float:
     return min(MOST_CLIP, max(LEAST_CLIP, 0.45 * math.sqrt(signal)))
 
 
-def _losses(steps: PrivateSteps, cases: Cases) -> Iterator[float]:
+def _losses(steps: PrivateSteps, cases: CaseBlocks) -> Iterator[float]:
     """Take the steps that are left; yields the raw surprise per case after each."""
     for _ in steps.remaining():
         taken = steps.sample_counts(cases.counts)
@@ -129,5 +129,5 @@ def case_factors(
 ) -> tuple[dict[str, Factors], Tensor]:
     """What each case would do to the weights, and its loss."""
     run = Recorder(weights)
-    losses = surprises(run, rows, mark, WIDTH)
+    losses = surprises(run, rows, mark, MEMORY)
     return run.factors(losses.sum()), losses.detach()

@@ -7,10 +7,16 @@ from typing import ClassVar
 
 from discreet.arrays import Integers
 from discreet.mechanisms.audit_cases import CANARIES, AuditCase
-from discreet.mechanisms.generative.base import Session, State, check_layers, joined
+from discreet.mechanisms.generative.base import Session, State, joined
 from discreet.mechanisms.generative.dictionary import Dictionary
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
-from discreet.mechanisms.travag.sizes import DECODER, DISCRIMINATOR, decoder_sizes, generator_sizes
+from discreet.mechanisms.travag.sizes import (
+    DECODER,
+    DISCRIMINATOR,
+    check_layers,
+    decoder_layers,
+    generator_layers,
+)
 from discreet.parameters import between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -81,12 +87,12 @@ class TraVaG(OverDictionary):
 
     def _fit(self, counts: Integers, session: Session) -> State:
         if self.fidelity == "strict":
-            from discreet.mechanisms.travag.strict import trained
+            from discreet.mechanisms.travag.strict import train_strict
 
-            return trained(self, counts, session)
-        from discreet.mechanisms.travag.published import trained as published
+            return train_strict(self, counts, session)
+        from discreet.mechanisms.travag.published import train_published
 
-        return published(self, self.discriminator_steps, counts, session)
+        return train_published(self, self.discriminator_steps, counts, session)
 
     def _columns_of(
         self, model: State, columns: Dictionary, cases: int, rng: Randomness
@@ -97,5 +103,5 @@ class TraVaG(OverDictionary):
 
     def _check_model(self, model: State) -> None:
         columns = Dictionary.from_facts(model.facts).columns
-        wanted = {"generator": generator_sizes(), "decoder": decoder_sizes(columns)}
+        wanted = {"generator": generator_layers(), "decoder": decoder_layers(columns)}
         check_layers(model.tensors, joined(wanted))

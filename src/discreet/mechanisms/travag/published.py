@@ -1,4 +1,4 @@
-"""Training as in the paper: autoencoder with a noisy decoder, then a GAN with a noisy critic."""
+"""Training as the paper does: an autoencoder with a noisy decoder, then a GAN with a noisy critic."""
 
 from __future__ import annotations
 
@@ -14,17 +14,25 @@ from discreet.arrays import Integers
 from discreet.dpsgd.sgd import PrivateSteps, Recorder, Steps, fresh_weights, normals, plain
 from discreet.mechanisms.generative.base import Session, State, joined
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
-from discreet.mechanisms.travag import networks, sizes
-from discreet.mechanisms.travag.sizes import DECODER, DISCRIMINATOR, LATENT
+from discreet.mechanisms.travag import networks
+from discreet.mechanisms.travag.sizes import (
+    DECODER,
+    DISCRIMINATOR,
+    LATENT,
+    decoder_layers,
+    discriminator_layers,
+    encoder_layers,
+    generator_layers,
+)
 from discreet.privacy.randomness import Randomness
 
-RATE = 0.005
+PUBLISHED_RATE = 0.005
 DECODER_CLIP, DISCRIMINATOR_CLIP = 0.012, 0.022
-WEIGHT_BOUND = 0.1
+PUBLISHED_WEIGHT_BOUND = 0.1
 """Of the critic, which keeps it Lipschitz; the paper does not name its bound."""
 
 
-class Training:
+class PublishedGame:
     """The four networks of one training."""
 
     def __init__(
@@ -36,17 +44,17 @@ class Training:
         self.column_of = np.repeat(np.arange(columns), counts)
         self.columns = columns
         self.expected = size * float(self.plans[DECODER].sampling_rate)
-        adam = partial(torch.optim.Adam, lr=RATE)
-        rmsprop = partial(torch.optim.RMSprop, lr=RATE, alpha=0.99)
-        self.encoder = Steps(fresh_weights(sizes.encoder_sizes(columns), rng), adam)
-        self.generator = Steps(fresh_weights(sizes.generator_sizes(), rng), rmsprop)
+        adam = partial(torch.optim.Adam, lr=PUBLISHED_RATE)
+        rmsprop = partial(torch.optim.RMSprop, lr=PUBLISHED_RATE, alpha=0.99)
+        self.encoder = Steps(fresh_weights(encoder_layers(columns), rng), adam)
+        self.generator = Steps(fresh_weights(generator_layers(), rng), rmsprop)
         private = partial(PrivateSteps, expected_cases=self.expected, rng=rng)
         weights, step = (
-            fresh_weights(sizes.decoder_sizes(columns), rng),
+            fresh_weights(decoder_layers(columns), rng),
             mechanism.noisy_step(DECODER),
         )
         self.decoder = private(weights, step, clip=DECODER_CLIP, optimiser=adam)
-        weights = fresh_weights(sizes.discriminator_sizes(columns), rng)
+        weights = fresh_weights(discriminator_layers(columns), rng)
         step = mechanism.noisy_step(DISCRIMINATOR)
         self.discriminator = private(weights, step, clip=DISCRIMINATOR_CLIP, optimiser=rmsprop)
 
@@ -89,7 +97,7 @@ class Training:
         loss = (scores[:, 1] - scores[:, 0]).sum()
         self.discriminator.step(run.factors(loss))
         for weight in self.discriminator.weights.values():
-            weight.clamp_(-WEIGHT_BOUND, WEIGHT_BOUND)
+            weight.clamp_(-PUBLISHED_WEIGHT_BOUND, PUBLISHED_WEIGHT_BOUND)
         return float(loss.detach()) / len(cases)
 
     def compete(self, rounds: int) -> Iterator[float]:
@@ -119,11 +127,11 @@ class Training:
         return cases
 
 
-def trained(
+def train_published(
     mechanism: OverDictionary, discriminator_steps: int, counts: Integers, session: Session
 ) -> State:
     """Take all planned steps of both phases, resuming from what was saved."""
-    run = Training(mechanism, counts, session.facts["trained_on"], session.rng)
+    run = PublishedGame(mechanism, counts, session.facts["trained_on"], session.rng)
     if session.saved is not None:
         networks.resume(run.networks, session.saved)
     save = partial(networks.kept, run.networks, session.facts)

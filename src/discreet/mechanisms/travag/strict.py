@@ -22,8 +22,15 @@ from discreet.dpsgd.sgd import (
 )
 from discreet.mechanisms.generative.base import Session, State, joined, under
 from discreet.mechanisms.generative.over_dictionary import OverDictionary
-from discreet.mechanisms.travag import networks, sizes
-from discreet.mechanisms.travag.sizes import DISCRIMINATOR, LATENT
+from discreet.mechanisms.travag import networks
+from discreet.mechanisms.travag.sizes import (
+    DISCRIMINATOR,
+    LATENT,
+    decoder_layers,
+    discriminator_layers,
+    encoder_layers,
+    generator_layers,
+)
 from discreet.privacy.randomness import Randomness
 
 CLIP = 1.0
@@ -44,10 +51,10 @@ COMPRESSING_STEPS, STARTING_STEPS = 100, 30
 """Steps of the autoencoder and of the generator's start; they read no case."""
 
 
-def trained(mechanism: OverDictionary, counts: Integers, session: Session) -> State:
+def train_strict(mechanism: OverDictionary, counts: Integers, session: Session) -> State:
     """Take all planned steps, resuming from what was saved."""
     facts = session.facts
-    run = Game(mechanism, counts, facts, session.rng)
+    run = StrictGame(mechanism, counts, facts, session.rng)
     if session.saved is None:
         run.begin(torch.tensor(facts["start"], dtype=torch.float64))
     else:
@@ -58,7 +65,7 @@ def trained(mechanism: OverDictionary, counts: Integers, session: Session) -> St
     return networks.model_of(run.average, facts)
 
 
-class Game:
+class StrictGame:
     """A discriminator that sees noisy sums, against a generator that sees the discriminator."""
 
     def __init__(
@@ -72,7 +79,7 @@ class Game:
         known = mechanism.dictionary is None
         drift, self.speed = (DRIFT, RATE) if known else (PUBLIC_DRIFT, PUBLIC_RATE)
         rate = calm_rate(plan, CLIP, expected, drift, MOST_TOTAL_RATE)
-        layers = {"generator": sizes.generator_sizes(), "decoder": sizes.decoder_sizes(len(counts))}
+        layers = {"generator": generator_layers(), "decoder": decoder_layers(len(counts))}
         self.generator = Steps(
             fresh_weights(joined(layers), rng), partial(torch.optim.SGD, lr=self.speed)
         )
@@ -80,7 +87,7 @@ class Game:
             {name: weight.clone() for name, weight in self.generator.weights.items()},
             partial(torch.optim.SGD, lr=0.0),
         )
-        weights = fresh_weights(sizes.discriminator_sizes(len(counts)), rng)
+        weights = fresh_weights(discriminator_layers(len(counts)), rng)
         weights["first"] *= len(counts) ** 0.5  # of a unit vector's entries only one counts
         weights["last"].zero_()
         self.discriminator = PrivateSteps(
@@ -109,7 +116,7 @@ class Game:
     def begin(self, start: Tensor) -> None:
         """Learn to compress the columns, then meet the frequencies that are known; no data."""
         columns = self.columns
-        encoder = fresh_weights(sizes.encoder_sizes(len(columns)), self.rng)
+        encoder = fresh_weights(encoder_layers(len(columns)), self.rng)
         decoder = under("decoder", self.generator.weights)
         both = [weight.requires_grad_() for weight in (*encoder.values(), *decoder.values())]
         adam = torch.optim.Adam(both, lr=0.005)
