@@ -16,13 +16,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from discreet.dpsgd.sgd import PrivateSteps, fresh_weights
 from discreet.log.reading import read_log
-from discreet.mechanisms.ddpm import DDPM
-from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, columns_of, time_features
-from discreet.mechanisms.ddpm.sizes import TIME_FEATURES, denoiser_layers
-from discreet.mechanisms.ddpm.training import published_steps
-from discreet.mechanisms.generative.dictionary import Dictionary
+from discreet.mechanisms.trained.ddpm import DDPM
+from discreet.mechanisms.trained.ddpm.denoiser import (
+    STEPS,
+    blurred,
+    columns_of,
+    published_steps,
+    time_features,
+)
+from discreet.mechanisms.trained.dictionary import Dictionary
+from discreet.mechanisms.trained.layers import TIME_FEATURES, denoiser_layers
+from discreet.mechanisms.trained.sgd import PrivateSteps, fresh_weights
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian

@@ -16,15 +16,14 @@ from time import process_time
 import numpy as np
 import torch
 
-from discreet.dpsgd.clipping import exact_sum
-from discreet.dpsgd.sgd import fresh_weights, plain
 from discreet.log.reading import read_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.sequence import Sequence
-from discreet.mechanisms.sequence.network import surprises
-from discreet.mechanisms.sequence.reading import seen_through
-from discreet.mechanisms.sequence.sizes import MEMORY, sequence_layers
-from discreet.mechanisms.sequence.training import case_factors
+from discreet.mechanisms.trained.clipping import exact_sum
+from discreet.mechanisms.trained.layers import MEMORY, sequence_layers
+from discreet.mechanisms.trained.sequence import Sequence
+from discreet.mechanisms.trained.sequence.mechanism import seen_through
+from discreet.mechanisms.trained.sequence.network import CaseBlocks, case_factors, surprises
+from discreet.mechanisms.trained.sgd import fresh_weights, plain
 from discreet.privacy.randomness import Randomness
 
 FOLDER = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))

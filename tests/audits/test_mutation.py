@@ -66,7 +66,7 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return
     import torch
 
-    from discreet.mechanisms.travag import strict as game
+    from discreet.mechanisms.trained.travag import games as game
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -15,11 +15,11 @@ from discreet.audits.subjects import find_pair as pair
 from discreet.log.neighbours import arrow
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.contributions import Contributions
-from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.headtail import tail
 from discreet.mechanisms.headtail.examples import Examples
 from discreet.mechanisms.headtail.mechanism import TIED_HEAD, tied_head
 from discreet.mechanisms.leaves import with_leaves
+from discreet.mechanisms.trained.dictionary import OverDictionary
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
 from tests.audits.efforts import exactly
@@ -182,7 +182,7 @@ def test_clips_that_hold_for_few_cases_only_are_caught(monkeypatch: pytest.Monke
 def test_a_raw_number_of_cases_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though a noisy one was drawn, and paid for."""
     pytest.importorskip("torch", reason="needs the extra generative")
-    from discreet.mechanisms.travag import strict
+    from discreet.mechanisms.trained.travag import games as strict
 
     monkeypatch.setattr(strict, "COMPRESSING_STEPS", 1)
     monkeypatch.setattr(strict, "STARTING_STEPS", 1)

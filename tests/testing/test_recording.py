@@ -105,7 +105,7 @@ def neighbours(
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Public warm-ups of models may be short."""
     pytest.importorskip("torch", reason="needs the extra generative")
-    from discreet.mechanisms.travag import strict
+    from discreet.mechanisms.trained.travag import games as strict
 
     monkeypatch.setattr(strict, "COMPRESSING_STEPS", 1)
     monkeypatch.setattr(strict, "STARTING_STEPS", 1)

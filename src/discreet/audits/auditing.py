@@ -25,7 +25,7 @@ from discreet.certificate import Certificate, Finding
 from discreet.log.neighbours import Pair
 from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.generative.base import Generative
+from discreet.mechanisms.trained.base import Generative
 from discreet.parameters import ParameterError
 from discreet.verification import check_certificate
 
