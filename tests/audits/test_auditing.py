@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from discreet.audits import audit, audit_all
 from discreet.audits.audit_report import page
+from discreet.audits.audit_tables import AuditTables
 from discreet.audits.auditing import SEEDED, audit_file
 from discreet.audits.exact import LaplaceCount
 from discreet.audits.measurement import Effort, batched
@@ -64,7 +65,7 @@ def test_a_violation_is_in_the_result() -> None:
     assert values["verdict"] == "violated"
     assert values["pairs"][0]["promise"]["contradicts"]
     assert "cases of ⟨R, M, D⟩" in found.worst.promise.event  # type: ignore[union-attr]
-    text = page([found], {"other": "needs something"}, "discreet audit --all")
+    text = page(AuditTables.of([found], {"other": "needs something"}, "discreet audit --all"))
     assert "63× ⟨R, H, M, D⟩" in text
     assert "| raw support |" in text
     assert "- other: needs something" in text
@@ -152,7 +153,7 @@ def test_mutants_are_part_of_an_audit() -> None:
     assert power.caught
     assert power.mutant > 1
     assert found.to_dict()["mutants"][0]["step"] == "number of cases"
-    text = page([found], {}, "discreet audit --all")
+    text = page(AuditTables.of([found], {}, "discreet audit --all"))
     assert "1 of 1 are caught" in text
     assert "| laplace-count | number of cases |" in text
 
@@ -236,15 +237,19 @@ def test_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.audits import auditing
+    from discreet.audits import audit_report, audit_tables, auditing
 
-    page_ = tmp_path / "page.md"
+    page_, shipped = tmp_path / "page.md", tmp_path / "results.json"
+    monkeypatch.setattr(audit_report, "PAGE", page_.resolve())
+    monkeypatch.setattr(audit_tables, "SHIPPED", shipped)
     command = ["audit", "--all", "--quick", "--mutants", "--releases", "200", "--workers", "1"]
     command += ["--results", str(tmp_path / "kept"), "--markdown", str(page_)]
     monkeypatch.setattr(auditing, "audited_names", lambda: ["laplace-count", "travas"])
     assert run(command).exit_code == 0
     written = page_.read_text()
     assert "| laplace-count | number of cases |" in written
+    assert page(AuditTables.from_json(shipped.read_text())) == written
+    shipped.unlink()
 
     done: list[str] = []
 
@@ -253,6 +258,9 @@ def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
         return task.run()
 
     monkeypatch.setattr(auditing, "_task", counted)
+    assert run([*command[:-1], str(tmp_path / "other.md")]).exit_code == 0
+    assert not done
+    assert not shipped.exists(), "only the page of the documentation comes with what ships"
     assert run(command).exit_code == 0
     assert not done
     assert page_.read_text() == written

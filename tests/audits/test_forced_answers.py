@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.audits.audit_report import page
+from discreet.audits.audit_tables import AuditTables
 from discreet.audits.forced_answers import with_answers
 from discreet.audits.measurement import releases
 from discreet.audits.result import GIVEN, Audit
@@ -43,4 +44,6 @@ def test_what_was_given_is_said_but_is_no_option() -> None:
     assert subject.parameters[GIVEN] == dict(subject.case.given)
     found = Audit("headtail", subject.parameters, subject.build(pair).guarantee(), ())
     assert found.command == "discreet audit headtail --delta 1e-06"
-    assert "given coverage probe = 0/800" in page([found], {}, "discreet audit --all")
+    assert "given coverage probe = 0/800" in page(
+        AuditTables.of([found], {}, "discreet audit --all")
+    )

@@ -1,14 +1,14 @@
-"""The audits as a page: one table, the findings with their logs, every pair."""
+"""The page of all audits, in Markdown: one table, the findings with their logs, every pair."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from discreet.audits.result import Audit, Evidence, PairAudit
-from discreet.privacy.guarantee import Budget
+from discreet.audits.audit_tables import OVERVIEW, PAIRS, SHIPPED, STEPS, AuditTables
+from discreet.audits.subjects import DELTA
+
+PAGE = SHIPPED.parents[3] / "docs" / "audits.md"
+"""The page of the documentation, in a clone."""
 
 INTRODUCTION = """\
 # Audits: what each mechanism really leaks
@@ -81,7 +81,7 @@ away, since two such releases do not go step by step: there a sampling rate of 1
 rounds that are all accepted.
 """
 
-STEPS = """\
+MUTANTS = """\
 ## Steps and their mutants
 
 Every step that draws noise, with what its own answers gave away, and what they give away without
@@ -118,202 +118,44 @@ alphabet. To make its audit tell more:
 """
 
 
-def page(audits: Sequence[Audit], left_out: dict[str, str], command: str) -> str:
-    """The whole page in Markdown."""
-    from discreet._version import __version__
-    from discreet.audits.subjects import DELTA
-
-    powers = [power for audit in audits for power in audit.powers]
-    seconds = sum(pair.seconds for audit in audits for pair in audit.pairs)
-    seconds += sum(power.seconds for power in powers)
-    runs = max((pair.runs for audit in audits for pair in audit.pairs), default=0)
+def page(tables: AuditTables) -> str:
+    """The whole page."""
     parts = [
         INTRODUCTION.format(
-            minutes=max(1, round(seconds / 120)),
-            command=command,
-            date=f"{date.today():%-d %B %Y}",
-            version=__version__,
+            minutes=tables.minutes,
+            command=tables.command,
+            date=tables.date,
+            version=tables.version,
             delta=DELTA,
-            runs=runs,
-            caught=sum(power.caught for power in powers),
-            mutants=len(powers),
+            runs=tables.runs,
+            caught=tables.caught,
+            mutants=len(tables.steps),
         ),
         "## Overview\n",
-        _table(
-            (
-                "mechanism",
-                "parameters",
-                "claimed",
-                "certified",
-                "ε at least",
-                "verdict",
-                "event",
-                "pair",
-            ),
-            (overview(audit) for audit in audits),
-        ),
+        _table(OVERVIEW, tables.overview),
     ]
-    findings = [audit for audit in audits if audit.claim_refuted or audit.verdict == "violated"]
-    if findings:
+    if tables.findings:
         parts.append("## Findings\n")
-        parts += [_finding(audit) for audit in findings]
-    if left_out:
+        parts += [
+            "\n".join([f"### {title}\n", reason + "\n", *(f"- {event}" for event in events)]) + "\n"
+            for title, reason, events in tables.findings
+        ]
+    if tables.left_out:
         parts.append("## Not audited\n")
-        parts += [f"- {name}: {reason}\n" for name, reason in left_out.items()]
-    if powers:
-        parts += [
-            STEPS,
-            _table(
-                (
-                    "mechanism",
-                    "step",
-                    "ε at least",
-                    "mutant: ε at least",
-                    "mutant",
-                    "missed",
-                    "against",
-                    "runs",
-                    "pair",
-                    "parameters",
-                ),
-                step_rows(audits),
-            ),
-        ]
+        parts += [f"- {name}: {reason}\n" for name, reason in tables.left_out.items()]
+    if tables.steps:
+        parts += [MUTANTS, _table(STEPS, tables.steps)]
     parts.append("## Every pair\n")
-    for audit in audits:
-        parts += [
-            f"### {audit.mechanism} {_settings(audit)}\n".replace(" \n", "\n"),
-            _table(
-                ("pair", "runs", "against", "measured", "exact", "event", "seen"),
-                pair_rows(audit),
-            ),
-        ]
+    for title, rows in tables.pairs:
+        parts += [f"### {title}\n", _table(PAIRS, rows)]
     return "\n".join([*parts, LIMITS, EXTENSION])
-
-
-def overview(audit: Audit) -> tuple[str, ...]:
-    """One row: mechanism, parameters, claimed, certified, bound, verdict, event, pair."""
-    worst = audit.worst
-    evidence = worst.evidence if worst else None
-    told = evidence if evidence and evidence.bound else None
-    promise = audit.guarantee
-    return (
-        audit.mechanism,
-        _settings(audit),
-        _budget(promise.claimed),
-        _budget(promise.holds),
-        _number(audit.epsilon) + (" (exact)" if evidence and _is_exact(evidence) else ""),
-        audit.words(),
-        told.event if told else "",
-        worst.pair if worst and told else "",
-    )
-
-
-def step_rows(audits: Sequence[Audit]) -> list[tuple[str, ...]]:
-    """One row per noisy step: bound, what its mutant scores, against what, runs, pair."""
-    return [
-        (
-            audit.mechanism,
-            power.step,
-            _number(
-                max(a.epsilon_of(power.step) for a in audits if a.mechanism == audit.mechanism)
-            ),
-            _number(power.mutant),
-            "violated" if power.caught else "**not caught**",
-            _chance(power.missed),
-            _budget(power.against) + (" alone" if power.alone else ""),
-            f"{power.runs:,}",
-            power.pair,
-            _listed(power.parameters),
-        )
-        for audit in audits
-        for power in audit.powers
-    ]
-
-
-def _finding(audit: Audit) -> str:
-    lines = [f"### {audit.mechanism} {_settings(audit)}\n", audit.guarantee.reason + "\n"]
-    for pair in audit.pairs:
-        for evidence in (pair.promise, pair.claim):
-            if evidence is None or not evidence.contradicts:
-                continue
-            likely, other = evidence.shares
-            lines.append(
-                f"- **{pair.pair}** ({pair.logs}). Event: {evidence.event}; seen in "
-                f"{_share(likely)} of the runs on one log and in {_share(other)} on the other. "
-                f"At δ = {evidence.against.delta:g} that takes ε ≥ {_number(evidence.bound)}, "
-                f"where {evidence.against.epsilon:g} was "
-                f"{'certified' if evidence is pair.promise else 'claimed'}. "
-                f'Repeat: `{audit.command} --pair "{pair.pair}"`'
-            )
-    return "\n".join(lines) + "\n"
-
-
-def pair_rows(audit: Audit) -> list[tuple[str, ...]]:
-    """One row per pair and budget: pair, runs, budget, measured, exact, event, shares."""
-    return [row for pair in audit.pairs for row in _rows(pair)]
-
-
-def _rows(pair: PairAudit) -> Iterable[tuple[str, ...]]:
-    for evidence in (pair.promise, pair.claim):
-        if evidence is not None:
-            yield (
-                pair.pair,
-                f"{pair.runs:,}",
-                ("" if evidence is pair.promise else "claim ") + _budget(evidence.against),
-                _number(evidence.epsilon),
-                _number(evidence.exact.epsilon) if evidence.exact else "",
-                evidence.event,
-                f"{_share(evidence.shares[0])} / {_share(evidence.shares[1])}",
-            )
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in lines
-    )
+    return "".join("| " + " | ".join(map(_cell, row)) + " |\n" for row in lines)
 
 
-def _settings(audit: Audit) -> str:
-    return _listed(audit.parameters)
-
-
-def _listed(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(
-        str(value) if key == "fidelity" else f"{key} {_short(value)}"
-        for key, value in parameters.items()
-    )
-
-
-def _short(value: Any) -> str:
-    """A value in a table: lists of texts without quotes and brackets."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} = {_short(one)}" for key, one in value.items())
-    if isinstance(value, tuple):
-        return "/".join(" ".join(one) if isinstance(one, tuple) else str(one) for one in value)
-    return str(value)
-
-
-def _is_exact(evidence: Evidence) -> bool:
-    return evidence.exact is not None and evidence.exact.epsilon >= evidence.epsilon
-
-
-def _budget(budget: Budget | None) -> str:
-    if budget is None:
-        return "none"
-    return f"ε {budget.epsilon:.4g}" + (f", δ {budget.delta:.3g}" if budget.delta else "")
-
-
-def _number(value: float) -> str:
-    return "∞" if math.isinf(value) else f"{value:.3f}"
-
-
-def _chance(value: float) -> str:
-    return (
-        f"< 10^{math.floor(math.log10(max(value, 1e-12))) + 1}" if value < 0.1 else f"{value:.1f}"
-    )
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:.2f}%"
+def _cell(text: str) -> str:
+    """Text that ends neither its cell nor its line."""
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -70,7 +70,11 @@ def audit(
         bool, Option("--list", help="Show the pairs of neighbouring logs.")
     ] = False,
     markdown: Annotated[
-        Path | None, Option(help="With --all: write the results as a page.")
+        Path | None,
+        Option(
+            help="With --all: write the results as a page; with docs/audits.md of a clone also "
+            "the results that the web app shows."
+        ),
     ] = None,
     results: Annotated[
         Path | None,
@@ -171,7 +175,7 @@ def audit(
 
 
 def _show(found: list[Audit], left_out: dict[str, str]) -> None:
-    from discreet.audits.audit_report import overview, pair_rows, step_rows
+    from discreet.audits.audit_tables import overview, pair_rows, step_rows
 
     single = len(found) == 1
     for one in found:
@@ -194,13 +198,20 @@ def _show(found: list[Audit], left_out: dict[str, str]) -> None:
 
 
 def _write(path: Path, found: list[Audit], left_out: dict[str, str], quick: bool) -> None:
-    from discreet.audits.audit_report import page
+    """Write the page; with the documentation's own page also the results that ship with us."""
+    from discreet.audits.audit_report import PAGE, page
+    from discreet.audits.audit_tables import SHIPPED, AuditTables
     from discreet.log.files import atomic_write
 
     command = f"discreet audit --all{' --quick' if quick else ''} --markdown {path}"
-    with atomic_write(path) as stream:
-        stream.write(page(found, left_out, command).encode())
-    err.print(f"Written: {path}", markup=False)
+    tables = AuditTables.of(found, left_out, command)
+    texts = {path: page(tables)}
+    if path.resolve() == PAGE:
+        texts[SHIPPED] = tables.to_json()
+    for target, text in texts.items():
+        with atomic_write(target) as stream:
+            stream.write(text.encode())
+        err.print(f"Written: {target}", markup=False)
 
 
 def _kept(folder: Path | None, again: list[str] | None, everything: bool) -> ResultStore | None:
