@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.bench.plan import Cell
+from discreet.bench.bench_plan import Cell
 from discreet.bench.runner import run_cell
 from discreet.bench.store import Row
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.releases import Release
 
 Watch = Callable[[int, int, str], None]
-"""Is told how many pieces of work are done, of how many, and which was the last."""
+"""Called with the pieces of work done, their total number, and the title of the last one."""
 Outcome = PairAudit | Power | ImportError
 
 
@@ -44,9 +44,9 @@ class Task(NamedTuple):
     mechanism: str
     title: str
     trains: bool
-    """Whether models are trained."""
+    """Whether it trains models."""
     key: str
-    """All that decides what is run, but the code."""
+    """What decides the run, except the code: the key of its result."""
     run: Callable[[], PairAudit | Power]
 
 
@@ -306,6 +306,7 @@ def _one_thread() -> Iterator[None]:
 
 
 SEEDED = "the noise is not that of a guessable seed"
+"""Title of the check for seeds."""
 
 
 def audit_file(
@@ -313,7 +314,7 @@ def audit_file(
 ) -> tuple[Certificate, list[Finding]]:
     """Check a released file's certificate; with the raw log, also try seeds.
 
-    A release whose noise came from a seed can be drawn again by whoever guesses the seed. If one
+    A release whose noise came from a seed can be drawn again by anyone who guesses the seed. If one
     of `seeds` gives this very file, its noise protects nobody, whatever its certificate says.
     """
     certificate, findings = check_certificate(path)

@@ -16,10 +16,11 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.privacy.noise import exp_upper
 
+# Proof: the search for the largest product is fine enough
 SMALLEST = 1e-15
-"""What is less likely is not told apart."""
+"""Smallest probability that is told apart from 0."""
 ZOOMS = 4
-"""Each looks sixteen times nearer; what is left moves a product by less than 10⁻⁸ of itself."""
+"""Rounds of the search, each sixteen times finer; the rest moves a product by less than 10⁻⁸."""
 
 
 def at_least(hits: int, runs: int, alpha: float) -> float:
@@ -37,7 +38,7 @@ def at_most(hits: int, runs: int, alpha: float) -> float:
 
 
 def p_value(hits: int, other: int, runs: int, epsilon: float, delta: float) -> float:
-    """How likely (ε, δ) is to show an event so much more often on one log than on the other.
+    """The p-value of (ε, δ) for an event seen more often on one log than on the other.
 
     `hits` of `runs` on the log that makes the event likelier, `other` of as many on its
     neighbour. (ε, δ) demands P[E] ≤ e^ε·P′[E] + δ. For any two probabilities that keep to it,
@@ -103,7 +104,7 @@ def _wilson(hits: Floats, runs: int, z: float) -> Floats:
 def one_run_p_value(
     canaries: int, guesses: int, correct: int, epsilon: float, delta: float
 ) -> float:
-    """The chance of so many correct guesses about canaries of one run, were it (ε, δ)-DP.
+    """The p-value of (ε, δ) for a number of correct guesses about the canaries of one run.
 
     Steinke, Nasr, Jagielski: Privacy Auditing with One (1) Training Run, NeurIPS 2023,
     Theorem 5.2. Each canary is included by an independent fair coin; under pure ε the number of
@@ -128,7 +129,7 @@ def one_run_p_value(
 def epsilon_from_one_run(
     canaries: int, guesses: int, correct: int, delta: float, alpha: float
 ) -> float:
-    """The largest ε that so many correct guesses refute, with confidence 1 − alpha."""
+    """The largest ε that a number of correct guesses refutes, with confidence 1 − alpha."""
     low, high = 0.0, 1.0
     if one_run_p_value(canaries, guesses, correct, 0.0, delta) >= alpha:
         return 0.0

@@ -18,7 +18,13 @@ import numpy.typing as npt
 from discreet.arrays import Floats
 from discreet.audits.bounds import promising
 
+# Tuned
 MOST_ROWS = 20_000
+"""Most releases of a log that it is trained on."""
+MOST_VALUES = 200
+"""Most thresholds tried per feature."""
+LITTLE = 1e-6
+"""Weight of the gap between the two sides, which decides among events of equal promise."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +76,6 @@ def _widened(features: Floats, middle: Floats, mean: Floats, spread: Floats) -> 
 
 
 Relation = Literal["≥", "≤", "="]
-MOST_VALUES = 200
-"""So many thresholds are tried per feature."""
-LITTLE = 1e-6
-"""What decides among events that promise the same: how far apart the two sides are."""
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,15 @@ if TYPE_CHECKING:
 
 CASES = "number of cases"
 
+# Proof: every rounding makes a bound lower
 BITS = 160
-"""Probabilities are known to so many bits; outcomes less likely than 2^-BITS are cut off."""
+"""Bits to which probabilities are known; outcomes less likely than 2^-BITS are cut off."""
+NEGLIGIBLE = Fraction(1, 2**150)
+"""Probability below the certainty of the arithmetic; leaving it out makes every bound lower."""
+
+# Tuned, on time and memory
+LARGEST = 200_000
+"""Most outcomes of a joint distribution that is computed."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ class NoisyCount(Mechanism[Figures]):
 
     @abstractmethod
     def _noise(self, size: int, rng: Randomness) -> Integers:
-        """Independent draws of it."""
+        """Independent draws of the noise."""
 
     def _statement(self, asked: Budget) -> Statement:
         return Statement("One case more or less moves the number of cases by one.")
@@ -201,11 +208,8 @@ def _normalised(weights: list[Fraction]) -> dict[int, Fraction]:
 
 
 Factors = dict[Hashable, Distribution]
-NEGLIGIBLE = Fraction(1, 2**150)
-"""Below the arithmetic's certainty; leaving it out makes every bound a lower one."""
 HIDDEN = None
-LARGEST = 200_000
-"""Joint distributions of more outcomes are left alone."""
+"""The outcome of a part that is not shown."""
 ABSENT: Distribution = {HIDDEN: Fraction(1)}
 
 
@@ -223,7 +227,7 @@ class ExactLeak:
 
 @singledispatch
 def factors(mechanism: Mechanism, log: EventLog) -> Factors | None:
-    """The independent parts of a release with their distributions; None where not known.
+    """The independent parts of a release with their distributions; None where they are unknown.
 
     A part that is missing counts as hidden for certain. Register a mechanism with
     `@factors.register`.

@@ -24,8 +24,13 @@ from discreet.log.variants import Variants
 from discreet.privacy.transcript import Transcript
 from discreet.releases import Artefact, Document
 
+# Tuned
 MOST = 60
-"""So many features of each sort at most."""
+"""Most features of each sort."""
+ENTRIES = 16
+"""Entries of a step's answers that are features of their own; the rest is summed up."""
+LONGEST = 4096
+"""Most entries of a step's answers that are summed up along a direction."""
 
 
 @dataclass(frozen=True)
@@ -228,10 +233,6 @@ def _first(items: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys(items))[:MOST]
 
 
-ENTRIES = 16
-"""So many entries of a step's answers are looked at one by one, the rest together."""
-LONGEST = 4096
-"""Entries that are looked at together."""
 SUMMARY = (
     "number of answers",
     "number of entries",
@@ -251,23 +252,23 @@ DIRECTIONS = (
 
 @dataclass(frozen=True)
 class StepFeatures:
-    """What is looked at of one step's answers."""
+    """Features of one step's answers."""
 
     step: str
     entries: int
     direction: Floats
-    """Where the answers on the two logs differ most, by trials, all answers as one vector."""
+    """The direction in which the answers of the two logs differ most in trials, as one vector."""
     each: Floats
-    """The same for single answers, if there are several of one size."""
+    """The same for single answers of one size."""
 
     @property
     def names(self) -> list[str]:
-        """What the numbers are."""
+        """Names of the features."""
         single = [f"entry {place + 1}" for place in range(self.entries)]
         return [f"{self.step}: {what}" for what in (*SUMMARY, *DIRECTIONS, *single)]
 
     def measure(self, transcript: Transcript) -> list[float]:
-        """The numbers."""
+        """The features of a transcript."""
         answers = transcript.get(self.step, [])
         if not answers:
             return [0.0] * (len(SUMMARY) + len(DIRECTIONS) + self.entries)
@@ -340,7 +341,7 @@ def _flat(transcript: Transcript, name: str) -> Floats:
 
 
 def _fitted(values: npt.ArrayLike, size: int) -> Floats:
-    """As one vector, cut or filled up with zeros."""
+    """The values as one vector of a size, cut or filled up with zeros."""
     flat = np.asarray(values, dtype=np.float64).ravel()
     fitted = np.zeros(size)
     fitted[: min(size, len(flat))] = flat[:size]

@@ -30,7 +30,7 @@ Audited = TypeVar("Audited", bound=Mechanism)
 
 @dataclass(frozen=True)
 class GivenNoise(CountNoise):
-    """The answer that is given, in place of counts with noise."""
+    """Noise that replaces noisy counts by a given answer."""
 
     answer: tuple[int, ...] = ()
 
@@ -43,18 +43,18 @@ class GivenNoise(CountNoise):
 
 @dataclass(frozen=True)
 class GivenLaplace(Laplace):
-    """Counts that are given."""
+    """A step of counts whose answer is given."""
 
     answer: tuple[int, ...] = ()
 
     def noise(self, sensitivity: Rational = 1) -> CountNoise:
-        """As large, for whoever asks how much an answer may be off, but never drawn."""
+        """Noise of the usual size, which says how far an answer may be off, but is never drawn."""
         usual = super().noise(sensitivity)
         return GivenNoise(usual.kind, usual.size, usual.name, self.answer)
 
 
 def with_answers(mechanism: Audited, answers: Mapping[str, tuple[int, ...]]) -> Audited:
-    """The mechanism, of which these steps answer what is given."""
+    """The mechanism with these answers given for its steps of the same name."""
     if not answers:
         return mechanism
     known = {} if mechanism.spending is None else {s.name: s for s in mechanism.spending.walk()}

@@ -33,21 +33,23 @@ from discreet.releases import Artefact
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
+# Tuned, on memory and on time per pair
 CHUNK = 5_000
+"""Releases measured together."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much an audit may take per pair of logs."""
+    """Limits of an audit per pair of logs."""
 
     runs: int
-    """Releases of each log, at most."""
+    """Most releases of each log."""
     seconds: float
-    """Processor time for them, about."""
+    """Processor time for them, approximately."""
     fewest: int = 200
-    """Releases of each log, at least."""
+    """Fewest releases of each log."""
     trials: int = 20
-    """Releases of each log from which is learned what to look at; they count for nothing else."""
+    """Further releases of each log to learn features from; they count for nothing else."""
 
 
 QUICK = Effort(runs=20_000, seconds=0.5, fewest=60)
@@ -55,7 +57,7 @@ FULL = Effort(runs=100_000, seconds=0.5, fewest=40, trials=8)
 
 
 class AuditRun(NamedTuple):
-    """One release: what came out, None if it was refused, and what its steps answered."""
+    """One release: its artefact, None if it was refused, and what its steps answered."""
 
     artefact: Artefact | None
     answers: Transcript
@@ -80,7 +82,7 @@ def batched(mechanism: Mechanism) -> bool:
 def releases(
     mechanism: Mechanism, log: EventLog, runs: int, until: str | None = None
 ) -> list[AuditRun]:
-    """As many releases, with the operating system's randomness, or their beginnings.
+    """Independent releases with the operating system's randomness, or their beginnings.
 
     A release that ends with the first answer of a step is a part of the whole one: what the
     promise says of that it says of the part.
@@ -105,7 +107,7 @@ def _release(mechanism: Mechanism, log: EventLog, until: str | None) -> AuditRun
 def sample(
     mechanism: Mechanism, log: EventLog, runs: int, measure: Measure, until: str | None = None
 ) -> Floats:
-    """The features of as many releases, one row each."""
+    """The features of independent releases, one row each."""
     measured = []
     left = runs
     while left:
@@ -139,10 +141,12 @@ def affordable(
     return min(effort.runs, max(effort.fewest, runs)) // 4 * 4
 
 
+# Proof: fixed beforehand, so that the error can be divided among them
 CONFIRMATIONS = (1, 8)
-"""Fresh runs of a suspicion, as multiples of the runs that raised it."""
+"""Fresh runs that test a suspicion, as multiples of the runs that raised it."""
+
 RELEASED = "the release itself"
-"""Where an event is read off, if not off a step's answers."""
+"""Source of an event that is not read off a step's answers."""
 
 
 def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -> PairAudit:
@@ -169,22 +173,23 @@ def audit_pair(mechanism: Mechanism, pair: Pair, effort: Effort, alpha: float) -
 
 
 class Turn(NamedTuple):
-    """How much is tried before a mutant is given up, for the time being."""
+    """Limits of one attempt to catch a mutant."""
 
     learnt: int
-    """Runs of either log to learn what to look at."""
+    """Runs of either log to learn features from."""
     trials: int
-    """Runs of either log to choose an event, other ones."""
+    """Further runs of either log to choose an event."""
     counted: float
-    """Runs of either log to count it, as multiples of what an event that is certain takes."""
+    """Runs of either log to count it, as a multiple of what a certain event takes."""
     first: bool
-    """Whether the first answer of the step is looked at only, and no run goes on behind it."""
+    """Whether a run ends with the first answer of the step."""
 
     def runs(self, epsilon: float) -> int:
-        """The same in numbers, against an ε."""
+        """Runs of either log to count the event, against an ε."""
         return math.ceil(self.counted * certain_runs(epsilon))
 
 
+# Tuned, on the mutants of all mechanisms; the error is divided among the turns
 TURNS = (Turn(3, 12, 1.0, True), Turn(60, 60, 4.0, False), Turn(240, 240, 16.0, False))
 """Without its noise an answer is mostly certain, and few runs show it. Where it depends on what
 else is random, such as the first weights of a network, the best event takes more to be found."""
@@ -225,10 +230,10 @@ def audit_mutant(
 
 
 def certain_runs(epsilon: float) -> int:
-    """Runs of either log after which an event that is certain on one only refutes an ε, and some.
+    """Runs of either log that refute an ε by an event that is certain on one log only.
 
     The chance of n hits and none other is at most (p·(1 − p′))ⁿ with p ≤ e^ε·p′, which is largest
-    where p = 1, or p′ = 1/2 if that is smaller.
+    where p = 1, or p′ = 1/2 if that is smaller. Three tenths more leave room for chance.
     """
     other = min(0.5, math.exp(-epsilon))
     alpha = FALSE_ALARM / len(TURNS)
@@ -238,14 +243,14 @@ def certain_runs(epsilon: float) -> int:
 
 
 def breaks(shares: tuple[float, float], runs: int, against: Budget) -> bool:
-    """Whether an event seen in such shares of so many runs breaks a budget, in one of the turns."""
+    """Whether an event seen in these shares of the runs breaks a budget, in one of the turns."""
     hits, other = (round(share * runs) for share in shares)
     alpha = FALSE_ALARM / len(TURNS)
     return p_value(hits, other, runs, against.epsilon, against.delta) < alpha
 
 
 def fixed_before(mechanism: Mechanism, step: str, pair: Pair) -> bool:
-    """Whether all that is answered before a step is the same in every run on both logs."""
+    """Whether all answers before a step are the same in every run on both logs."""
     runs = [run for log in pair.logs for run in releases(mechanism, log, 3, step)]
     before = [
         [(name, [answer.tolist() for answer in run.answers[name]]) for name in _until(run, step)]
@@ -277,7 +282,7 @@ def _many(
 
 @dataclass(frozen=True)
 class _Looking:
-    """What is looked at of a run: named numbers, grouped by where they are read off."""
+    """Features of a run, grouped by where they are read off."""
 
     names: list[str]
     groups: dict[str, range]
@@ -287,7 +292,7 @@ class _Looking:
 def _looking(
     pair: Pair, trials: tuple[list[AuditRun], list[AuditRun]], only: str | None = None
 ) -> _Looking:
-    """Learn from trials what to look at: the release, and each step's answers."""
+    """Learn features of the release and of each step's answers from trials."""
     left, right = trials
     names: list[str] = []
     groups: dict[str, range] = {}
@@ -403,12 +408,12 @@ class _Bench:
 
 
 def _shares(event: Event, left: Floats, right: Floats) -> tuple[float, float]:
-    """In which share of the runs an event was seen, likewise."""
+    """Shares of the runs that showed an event, on the log that makes it likelier first."""
     hits, other = _hits(event, left, right)
     return hits / len(left), other / len(right)
 
 
 def _hits(event: Event, left: Floats, right: Floats) -> tuple[int, int]:
-    """How often an event was seen on the log that makes it likelier, and on the other."""
+    """Counts of an event, that of the log that makes it likelier first."""
     counts = event.hits(left), event.hits(right)
     return (counts[1], counts[0]) if event.likelier else counts

@@ -77,39 +77,39 @@ def _none(noise: CountNoise) -> NoNoise:
 
 
 class SilentLaplace(Laplace):
-    """Counts as they are."""
+    """Laplace noise that is always 0."""
 
     def noise(self, sensitivity: Rational = 1) -> CountNoise:
-        """None."""
+        """Zeros."""
         return _none(super().noise(sensitivity))
 
 
 class SilentGaussian(Gaussian):
-    """Counts as they are."""
+    """Gaussian noise that is always 0."""
 
     def noise(self, sensitivity_squared: Rational = 1) -> CountNoise:
-        """None."""
+        """Zeros."""
         return _none(super().noise(sensitivity_squared))
 
 
 class SilentSampledGaussian(SampledGaussian):
-    """Sums over samples as they are."""
+    """Gaussian noise of sums over samples that is always 0."""
 
     def noise(self, sensitivity_squared: Rational = 1) -> CountNoise:
-        """None."""
+        """Zeros."""
         return _none(super().noise(sensitivity_squared))
 
 
 class SilentExactGaussian(ExactGaussian):
-    """Counts as they are."""
+    """Gaussian noise by exact divergence that is always 0."""
 
     def noise(self) -> CountNoise:
-        """None."""
+        """Zeros."""
         return _none(super().noise())
 
 
 class SilentChoosing(Choosing):
-    """The best, or the best few, without any chance."""
+    """A choice of the best, or of the best few, without noise."""
 
     def choose(
         self, scores: Iterable[Score], sensitivity: Rational, *, monotone: bool, rng: Randomness
@@ -122,7 +122,7 @@ class SilentChoosing(Choosing):
     def choose_several(
         self, scores: Iterable[Score], k: int, sensitivity: Rational, *, rng: Randomness
     ) -> list[int]:
-        """The k highest, earlier ones first among equals."""
+        """The k highest scores, earlier ones first among equals."""
         chosen = _ranked(scores)[:k]
         note(self.name, chosen)
         return chosen
@@ -154,12 +154,12 @@ def noisy_leaves(mechanism: Mechanism) -> list[str]:
 
 
 def without_noise(mechanism: Mutated, leaf: str) -> Mutated:
-    """The mechanism, whose step of that name draws no noise."""
+    """The mechanism without the noise of the step of that name."""
     return _silenced(mechanism, {leaf})
 
 
 def alone(mechanism: Mutated, leaf: str, log: EventLog) -> Mutated:
-    """The mechanism, of whose steps only this one draws noise.
+    """The mechanism with the noise of this step only.
 
     The candidates of a choice are fixed: what they would release of `log` without noise.
     """
@@ -186,10 +186,10 @@ class Fixed:
 
 
 class Unsorted(Variants):
-    """Variants that are released in the order in which they were taken."""
+    """Variants that stay in the order in which they were taken."""
 
     def trimmed(self) -> Unsorted:
-        """As they are."""
+        """These variants, unsorted."""
         return self
 
 
@@ -213,7 +213,7 @@ class ByCounts(MemoryEngine):
 
 
 def numbered_by_counts(mechanism: Mutated) -> Mutated:
-    """The mechanism, to which an engine that numbers variants by their counts shows the log.
+    """The mechanism on an engine that numbers variants by their counts.
 
     Its ties are broken, and what comes out is ordered, by what noise should have hidden.
     """
@@ -258,11 +258,13 @@ def _silent(leaf: Step, names: set[str]) -> Step | None:
     return SILENT[type(leaf)](**values)
 
 
+# Tuned, on the mutants of all mechanisms
 MOST_PAIRS = 3
-"""Pairs that are looked at again, the most promising ones, if none showed a mutant at once."""
+"""Pairs tried again, the most promising ones, if no pair showed the mutant at once."""
 
+# Proof: chances are computed to this precision
 NEGLIGIBLE = 1e-12
-"""A chance that is not followed further."""
+"""Chance below which a sum is not continued."""
 
 Looked = tuple[AuditSubject, Sequence[Pair]]
 """A mechanism with parameters, and the pairs to try it on."""
@@ -337,7 +339,7 @@ def measure_power(looked: Sequence[Looked], step: str) -> Power:
 
 @lru_cache
 def chance_of_missing(shares: tuple[float, float], runs: int, against: Budget) -> float:
-    """How likely all turns together would miss an event seen in such shares of so many runs.
+    """The chance that all turns together miss an event seen in these shares of the runs.
 
     Its probabilities are taken for those of one more run that shows it and one more that does
     not, so nothing is taken for certain. A turn misses it where it seems too weak in the trials
@@ -357,7 +359,7 @@ def chance_of_missing(shares: tuple[float, float], runs: int, against: Budget) -
 
 
 def chance_to_break(likely: float, other: float, seen: int, runs: int, against: Budget) -> float:
-    """How likely the shares among as many runs as were seen would break a budget in `runs`."""
+    """The chance that the shares among the runs that were seen would break a budget in `runs`."""
     from scipy.stats import binom
 
     numbers = np.arange(seen + 1)
@@ -382,7 +384,7 @@ def _enough(other: int, seen: int, runs: int, against: Budget, hits: int) -> boo
 
 
 def _on_pair(subject: AuditSubject, pair: Pair, step: str, turn: Turn) -> _Tried | None:
-    """Against the whole promise or, if that does not show it, against the step's own cost.
+    """A mutant against the whole promise or, if that does not show it, the step's own cost.
 
     What a choice answers tells little unless one knows between what it chose. The cost of a step
     is promised for whatever was answered before it; so where all before it answer the same on
@@ -409,6 +411,6 @@ def _on_pair(subject: AuditSubject, pair: Pair, step: str, turn: Turn) -> _Tried
 
 
 def _own_cost(mechanism: Mechanism, step: str) -> Budget | None:
-    """What a step costs whatever was answered before; None where it has no cost of its own."""
+    """The cost of a step whatever was answered before; None where it has no cost of its own."""
     leaf = mechanism.step(step, Step)  # type: ignore[type-abstract]
     return leaf.spent if isinstance(leaf, Choosing | Laplace) else None

@@ -20,24 +20,24 @@ from discreet.privacy.guarantee import Budget
 
 @dataclass(frozen=True)
 class ResultStore:
-    """A folder with a file for each piece, in a folder for each mechanism."""
+    """A folder with a folder for each mechanism and a file in it for each result."""
 
     folder: Path
 
     def get(self, mechanism: str, key: str) -> PairAudit | Power | None:
-        """What a piece showed, if it is there."""
+        """The result with this key, if there is one."""
         path = self._path(mechanism, key)
         return _read(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
 
     def put(self, mechanism: str, key: str, found: PairAudit | Power) -> None:
-        """Keep what a piece showed."""
+        """Keep a result."""
         path = self._path(mechanism, key)
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as stream:
             stream.write(json.dumps({"key": key} | asdict(found), indent=1).encode())
 
     def forget(self, mechanism: str) -> None:
-        """Keep nothing of a mechanism."""
+        """Remove all results of a mechanism."""
         for path in self.folder.glob(f"{mechanism}/*.json"):
             path.unlink()
 
@@ -64,7 +64,7 @@ def _evidence(values: dict[str, Any] | None) -> Evidence | None:
 
 
 def _tuples(value: Any) -> Any:
-    """JSON's lists as the tuples that they were."""
+    """The value with tuples in place of JSON's lists."""
     if isinstance(value, dict):
         return {name: _tuples(one) for name, one in value.items()}
     return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -1,6 +1,6 @@
 """Training under way, kept on disk so that an interruption neither loses nor doubles its cost.
 
-A run is paid for once, before its first step. Its checkpoint holds all that it has learned so far
+A run is paid for once, before its first step. Its checkpoint holds what it has learned so far
 and how many steps that took, so that a later process continues where it stopped and the released
 model is the result of exactly the planned steps. Steps after the last checkpoint that a crash
 swallowed are taken again with fresh noise: what they gave was never released.

@@ -42,11 +42,11 @@ def train(
     show: Show | None = None,
     **parameters: Any,
 ) -> TrainedModel:
-    """Train a generative mechanism on a log: one guarantee for all that is drawn from it later.
+    """Train a generative mechanism on a log: one guarantee for everything drawn from it later.
 
     The mechanism is given ready or by name with its parameters. `insecure_seed` makes the
-    training repeatable and marks the model as not private; `show` is told of every step, with its
-    raw loss: nothing is kept that could be resumed.
+    training repeatable and marks the model as not private; `show` is called after every step, with
+    its raw loss; nothing is kept that could be resumed.
     """
     ready = named(mechanism, **parameters) if isinstance(mechanism, str) else mechanism
     chosen = trainable(ready)

@@ -71,18 +71,18 @@ class Session:
         losses: Iterable[float],
         save: Callable[[], ModelState],
     ) -> None:
-        """Take the steps that give these losses, and tell whoever watches before and after each."""
+        """Take the steps that give these losses, and tell the watch before and after each."""
         for loss in chain([math.nan], losses):
             self.watch.step(name, steps.taken, steps.plan.steps, loss, save)
 
 
 def joined(networks: Mapping[str, Mapping[str, Kept]]) -> dict[str, Kept]:
-    """What belongs to several networks under one roof, as network/name."""
+    """Values of several networks in one mapping, as network/name."""
     return {f"{n}/{name}": kept for n, own in networks.items() for name, kept in own.items()}
 
 
 def under(network: str, kept: Mapping[str, Kept]) -> dict[str, Kept]:
-    """What `joined` has of one network, by its own names."""
+    """Values of one network from a mapping that `joined` made, by their own names."""
     prefix = f"{network}/"
     return {k.removeprefix(prefix): value for k, value in kept.items() if k.startswith(prefix)}
 

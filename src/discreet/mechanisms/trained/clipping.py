@@ -12,11 +12,11 @@ all its terms and partial sums are integers below 2⁵³, which is as far as flo
 gap. In no order of summation does the machine lose or add anything. The unit of the integers is
 clip/Δ.
 
-What this rests on: that a case's rows of inputs and backprops are the same whoever else is in the
+What this rests on: that a case's rows of inputs and backprops do not depend on who else is in the
 batch. Mathematically they are. A machine may round a row of a matrix product differently in a
 batch of another size, in the last bit of a float, and where that falls on the edge between two
 integers the part of another case moves by one unit. Rows that are computed for all public
-possibilities, whoever is in the batch (as strict ddpm and travag do, a row for every column), do
+possibilities, whatever the batch (as strict ddpm and travag do, a row for every column), do
 not depend on the batch at all, and there the promise holds as it stands; where rows are computed
 for the sampled cases it holds up to such rounding.
 """

@@ -216,7 +216,7 @@ class OverDictionary(Generative):
 
     @property
     def columns_from_log(self) -> bool:
-        """Whether a column says that the log has a variant, whoever followed it."""
+        """Whether a column tells that the log has a variant."""
         return self.fidelity == "published"
 
     @property

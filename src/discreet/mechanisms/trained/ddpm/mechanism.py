@@ -34,7 +34,7 @@ class DDPM(OverDictionary):
     a public rule of the plan's noise and the noisy number of cases.
 
     published: the columns are the log's own variants and the sampling is divided by the true
-    number of cases, so that both are open to whoever sees a release: conditional. The network
+    number of cases, so that anyone who sees a release learns both: conditional. The network
     predicts the noise, as in the paper, and learns from single cases. With microbatches a case
     moves a clipped gradient by up to twice the clip, and the grouping of the others with it,
     while the noise is made for once the clip: nothing is proved then.

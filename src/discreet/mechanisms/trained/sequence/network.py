@@ -158,7 +158,7 @@ class CaseBlocks:
         )
 
     def blocks(self, chosen: Integers) -> Iterator[tuple[Tensor, Integers]]:
-        """The chosen cases as rows, and which they are; rows that are nobody's are left blank."""
+        """The chosen cases as rows, with their numbers; rows without a case are blank."""
         for length in np.unique(self._row[chosen]).tolist():
             same = chosen[self._row[chosen] == length]
             height = max(1, BLOCK_ENTRIES // length)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from discreet._version import __version__
+from discreet.bench.bench_plan import BenchPlan
 from discreet.bench.controls import CONTROLS
-from discreet.bench.plan import BenchPlan
-from discreet.bench.store import Row
+from discreet.bench.store import ResultRow
 from discreet.bench.summary import (
     Gap,
     Setting,
@@ -29,9 +29,10 @@ from discreet.utility.evaluation import WARNING
 
 HEADS = ("mechanism", "setting", "guarantee")
 COUNTS = ("absolute_difference", "absolute_difference_published", "size_ratio")
+"""Figures without an upper limit, drawn on a logarithmic scale where they spread."""
 
 
-def html_report(plan: BenchPlan, rows: Iterable[Row], *, command: str) -> str:
+def html_report(plan: BenchPlan, rows: Iterable[ResultRow], *, command: str) -> str:
     """The whole report of a plan from its rows; everything but our own drawings is escaped."""
     settings = settings_of(rows)
     differences = gaps(plan, settings)
@@ -57,7 +58,7 @@ def html_report(plan: BenchPlan, rows: Iterable[Row], *, command: str) -> str:
     )
 
 
-def plots(plan: BenchPlan, rows: Iterable[Row]) -> dict[str, str]:
+def plots(plan: BenchPlan, rows: Iterable[ResultRow]) -> dict[str, str]:
     """The report's pictures by the name of a file, for documents."""
     settings = settings_of(rows)
     differences = gaps(plan, settings)

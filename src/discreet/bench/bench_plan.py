@@ -23,7 +23,7 @@ PACKAGED = files("discreet.bench") / "plans"
 
 
 @dataclass(frozen=True)
-class Entry:
+class PlanEntry:
     """One mechanism of a plan: a label, fixed parameters, and axes of its own."""
 
     name: str
@@ -38,7 +38,7 @@ class Entry:
         """Whether the mechanism is there."""
         return self.name in mechanism_names()
 
-    def narrowed(self, asked: dict[str, list[float]]) -> Entry:
+    def narrowed(self, asked: dict[str, list[float]]) -> PlanEntry:
         """With axes of its own reduced to what is asked, as far as it has any of that."""
         grid = {
             axis: [v for v in values if v in asked.get(axis, values)] or asked[axis]
@@ -48,16 +48,16 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Log:
+class PlanLog:
     """A log of a plan: a file, and how it is read."""
 
     file: str
     classifier: str = "activity"
     reading: dict[str, Any] = field(default_factory=dict)
-    """Further options of `read_log`: which column is what, how values are written."""
+    """Further options of `read_log`: which column is which, how values are written."""
 
     @classmethod
-    def of(cls, file: str, **options: Any) -> Log:
+    def of(cls, file: str, **options: Any) -> PlanLog:
         """A log read with these options."""
         known = Reading.parameters("file")
         for name in options:
@@ -68,9 +68,9 @@ class Log:
                 )
         return cls(file, options.pop("classifier", "activity"), options)
 
-    def read_as(self, options: dict[str, Any]) -> Log:
+    def read_as(self, options: dict[str, Any]) -> PlanLog:
         """The same log, read with these options where they say something."""
-        return Log.of(self.file, **{"classifier": self.classifier, **self.reading, **options})
+        return PlanLog.of(self.file, **{"classifier": self.classifier, **self.reading, **options})
 
     @property
     def options(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Log:
 class Cell:
     """One run: a log, a mechanism with all its parameters, one repetition."""
 
-    log: Log
+    log: PlanLog
     path: str
     digest: str
     label: str
@@ -100,7 +100,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """What makes this run the same run: everything that determines its result but chance."""
+        """A digest of everything that determines its result but chance."""
         read: object = self.log.options if self.log.reading else self.log.classifier
         content = [self.digest, read, self.label, self.mechanism, self.parameters]
         text = json.dumps([*content, self.repetition, self.measures], sort_keys=True)
@@ -128,8 +128,8 @@ class BenchPlan:
 
     name: str
     title: str
-    logs: tuple[Log, ...]
-    entries: tuple[Entry, ...]
+    logs: tuple[PlanLog, ...]
+    entries: tuple[PlanEntry, ...]
     epsilon: tuple[float, ...]
     delta: tuple[float, ...] = ()
     repetitions: int = 10
@@ -180,7 +180,7 @@ class BenchPlan:
         """Labels of mechanisms that are not installed."""
         return [entry.label for entry in self.entries if not entry.installed]
 
-    def settings(self, entry: Entry, log: Log) -> Iterator[dict[str, Any]]:
+    def settings(self, entry: PlanEntry, log: PlanLog) -> Iterator[dict[str, Any]]:
         """The parameters of every run of a mechanism on a log; raises on a wrong one."""
         declared = mechanism_class(entry.name).parameters()
         axes: dict[str, Sequence[Any]] = {}
@@ -297,7 +297,7 @@ def _parsed(name: str, values: dict[str, Any]) -> BenchPlan:
     given |= {key: tuple(values[key]) for key in _LISTS & values.keys()}
     return BenchPlan(
         name=name,
-        logs=tuple(Log(x) if isinstance(x, str) else Log.of(**x) for x in values["logs"]),
+        logs=tuple(PlanLog(x) if isinstance(x, str) else PlanLog.of(**x) for x in values["logs"]),
         entries=tuple(_entry(name, entry) for entry in values["mechanism"]),
         claims=tuple(
             Claim(**{**claim, "logs": tuple(claim.get("logs", ()))})
@@ -312,10 +312,10 @@ _LISTS = {"epsilon", "delta", "measures", "reasons"}
 _KEYS = {"logs", "mechanism", "claim", *_PLAIN, *_LISTS}
 
 
-def _entry(plan: str, values: dict[str, Any]) -> Entry:
+def _entry(plan: str, values: dict[str, Any]) -> PlanEntry:
     _only(f"{plan}, mechanism {values.get('name')}", values, _ENTRY_KEYS)
     name = values["name"]
-    return Entry(
+    return PlanEntry(
         name=name,
         label=values.get("label", name),
         parameters=values.get("parameters", {}),

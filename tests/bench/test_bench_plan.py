@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.bench.plan import load_plan, plan_names
+from discreet.bench.bench_plan import load_plan, plan_names
 from discreet.parameters import ParameterError
 
 PAPERS = ["papers/amun", "papers/dpim", "papers/generative", "papers/sacofa", "papers/travas"]
