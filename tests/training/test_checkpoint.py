@@ -22,7 +22,6 @@ from discreet.mechanisms.trained.sequence import Sequence
 from discreet.training.checkpoint import (
     Checkpoint,
     CheckpointError,
-    Keeper,
     Progress,
     StoppedError,
     alone,
@@ -238,21 +237,21 @@ def test_a_damaged_checkpoint_says_what_to_do(tmp_path: Path, content: bytes) ->
         Checkpoint.read(path)
 
 
-def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
-    keeper = Keeper(tmp_path / "x.checkpoint", Checkpoint("id"))
-    with keeper.stopping_gently():
+def test_a_second_signal_stops_at_once(log: EventLog, tmp_path: Path) -> None:
+    run = Training(small(), log, kept_at=tmp_path / "x.checkpoint")
+    with run.stopping_gently():
         os.kill(os.getpid(), signal.SIGTERM)
-        assert keeper.stop == signal.SIGTERM
+        assert run.stop == signal.SIGTERM
         with pytest.raises(KeyboardInterrupt):
             interrupt()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_other_threads_leave_signals_alone(tmp_path: Path) -> None:
+def test_other_threads_leave_signals_alone(log: EventLog, tmp_path: Path) -> None:
     seen: list[object] = []
 
     def run() -> None:
-        with Keeper(tmp_path / "x.checkpoint", Checkpoint("id")).stopping_gently():
+        with Training(small(), log, kept_at=tmp_path / "x.checkpoint").stopping_gently():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=run)
@@ -295,3 +294,9 @@ def test_the_end_gives_the_same_model_again(log: EventLog, output: Path) -> None
         assert again.certificate().content_sha256 == first.certificate().content_sha256
         kept.save(again, output)
     assert not checkpoint_path(output).exists()
+
+
+def test_a_training_that_is_not_kept_begins_anew_each_time(log: EventLog) -> None:
+    run = Training(small(), log, seed=5)
+    first, again = run.train(), run.train()
+    assert again.certificate().content_sha256 == first.certificate().content_sha256

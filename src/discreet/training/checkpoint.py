@@ -19,16 +19,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import os
-import secrets
 import signal
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
-from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
@@ -38,7 +33,7 @@ from discreet.errors import DiscreetError
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.files import atomic_write, readable
-from discreet.mechanisms.trained.base import Generative, ModelState, Watch, under
+from discreet.mechanisms.trained.base import Generative, ModelState, under
 from discreet.training.tensors import TensorError, pack, unpack
 
 FORMAT = "discreet checkpoint 2"
@@ -198,77 +193,6 @@ class Progress:
     loss: float
     taken: dict[str, int]
     """Steps taken so far by every network."""
-
-
-class Keeper(Watch):
-    """Keeps a checkpoint every so often and when asked to stop, and shows how it goes."""
-
-    def __init__(
-        self,
-        path: Path | None,
-        checkpoint: Checkpoint,
-        *,
-        payment: Payment | None = None,
-        every: float = CHECKPOINT_SECONDS,
-        show: Callable[[Progress], None] | None = None,
-    ) -> None:
-        self.path, self.checkpoint = path, checkpoint
-        self.payment = payment or Unpaid()
-        self.every, self.show = every, show
-        self.stop: int | None = None
-        self._last = monotonic()
-        self._loss = math.nan
-
-    def resumed(self) -> ModelState | None:
-        """What the checkpoint holds of the training itself."""
-        return self.checkpoint.state
-
-    def step(
-        self, network: str, done: int, steps: int, loss: float, save: Callable[[], ModelState]
-    ) -> None:
-        """Note a step; keep the run at once if it is the first or the last word of a network."""
-        taken = self.checkpoint.taken | {network: done}
-        self.checkpoint = replace(self.checkpoint, taken=taken)
-        due = monotonic() - self._last >= self.every or done in (0, steps) or self.stop is not None
-        if self.path is not None and due:
-            self.keep(save())
-        if self.path is None or due:
-            self._loss = loss
-        if self.show is not None:
-            self.show(Progress(network, done, steps, self._loss, taken))
-        if self.path is not None and self.stop is not None:
-            if not due:
-                self.keep(save())
-            raise StoppedError(self.stop, self.path)
-
-    def keep(self, state: ModelState | None) -> None:
-        """Write a checkpoint, then let the payment move on to it."""
-        if self.path is None:
-            return
-        before, mark = self.checkpoint.mark, secrets.token_hex(16)
-        self.checkpoint = replace(self.checkpoint, state=state, before=before, mark=mark)
-        self.checkpoint.write(self.path)
-        self.payment.kept(before, mark)
-        self._last = monotonic()
-
-    @contextlib.contextmanager
-    def stopping_gently(self) -> Iterator[None]:
-        """Let SIGINT and SIGTERM end the training after the step under way; a second at once."""
-        if self.path is None or threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def ask(number: int, _: FrameType | None) -> None:
-            if self.stop is not None:
-                raise KeyboardInterrupt
-            self.stop = number
-
-        before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 @contextlib.contextmanager

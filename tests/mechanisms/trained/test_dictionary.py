@@ -15,7 +15,7 @@ from discreet.log.events import EventLog
 from discreet.log.neighbours import Case, make_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.trained.base import ModelState, Session, Watch
+from discreet.mechanisms.trained.base import ModelState, Watch
 from discreet.mechanisms.trained.ddpm import DDPM
 from discreet.mechanisms.trained.dictionary import SIZE, Dictionary, OverDictionary
 from discreet.mechanisms.trained.travag import TraVaG
@@ -311,7 +311,7 @@ def test_neighbours_do_the_same_to_the_weights_but_for_one_case(kind: type[OverD
             patch.setattr(PrivateSteps, "bounded", spy)
             facts = mechanism._begin(Variants.from_counts([(("a",), 9)]), Randomness.seeded(3))
             facts |= {"trained_on": 10, "start": [3.0, 3.0, 4.0]}
-            mechanism._fit(np.array(counts), Session(facts, Randomness.seeded(4), Watch()))
+            mechanism._fit(np.array(counts), facts, Randomness.seeded(4), Watch())
         from discreet.mechanisms.trained.clipping import grid_bound
 
         plan = next(plan for name, plan in mechanism.plans.items() if name != SIZE)

@@ -27,7 +27,7 @@ from discreet.privacy.steps import Renyi, SampledGaussian
 if TYPE_CHECKING:
     from discreet.mechanisms.trained.sgd import PrivateSteps
 
-Kept = TypeVar("Kept")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ModelState:
 
 
 class Watch:
-    """Watches training and may keep it for later; this one does neither."""
+    """Watches a training and may keep it for later; this one does neither."""
 
     def resumed(self) -> ModelState | None:
         """What an earlier, interrupted run of the same training left."""
@@ -52,36 +52,29 @@ class Watch:
     def step(
         self, network: str, done: int, steps: int, loss: float, save: Callable[[], ModelState]
     ) -> None:
-        """Called after each step of a network; `loss` is raw: for the holder's eyes only."""
+        """Called before the first and after each step of a network.
 
-
-@dataclass(frozen=True)
-class Session:
-    """One training, begun or resumed: what is known of the log, and who watches."""
-
-    facts: dict[str, Any]
-    rng: Randomness
-    watch: Watch
-    saved: ModelState | None = None
+        `loss` is raw, for the holder of the log only; `save` returns the training as it is.
+        """
 
     def follow(
         self,
-        name: str,
+        network: str,
         steps: PrivateSteps,
         losses: Iterable[float],
         save: Callable[[], ModelState],
     ) -> None:
-        """Take the steps that give these losses, and tell the watch before and after each."""
+        """Take the steps of a network that give these losses, noting each."""
         for loss in chain([math.nan], losses):
-            self.watch.step(name, steps.taken, steps.plan.steps, loss, save)
+            self.step(network, steps.taken, steps.plan.steps, loss, save)
 
 
-def joined(networks: Mapping[str, Mapping[str, Kept]]) -> dict[str, Kept]:
+def joined(networks: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:
     """Values of several networks in one mapping, as network/name."""
     return {f"{n}/{name}": kept for n, own in networks.items() for name, kept in own.items()}
 
 
-def under(network: str, kept: Mapping[str, Kept]) -> dict[str, Kept]:
+def under(network: str, kept: Mapping[str, Value]) -> dict[str, Value]:
     """Values of one network from a mapping that `joined` made, by their own names."""
     prefix = f"{network}/"
     return {k.removeprefix(prefix): value for k, value in kept.items() if k.startswith(prefix)}

@@ -24,7 +24,7 @@ from discreet.mechanisms.audit_cases import (
     AuditCase,
 )
 from discreet.mechanisms.base import Fidelity
-from discreet.mechanisms.trained.base import Generative, ModelState, Session, Watch
+from discreet.mechanisms.trained.base import Generative, ModelState, Watch
 from discreet.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import LARGEST_EPSILON, OptimalSelection
@@ -234,8 +234,10 @@ class OverDictionary(Generative):
         """The networks' steps before they are fitted: noise in proportion only."""
 
     @abstractmethod
-    def _fit(self, counts: Integers, session: Session) -> ModelState:
-        """Train on these numbers of cases per column."""
+    def _fit(
+        self, counts: Integers, facts: dict[str, Any], rng: Randomness, watch: Watch
+    ) -> ModelState:
+        """Train on these numbers of cases per column, with the facts that `_begin` found."""
 
     @abstractmethod
     def _columns_of(
@@ -332,7 +334,7 @@ class OverDictionary(Generative):
         saved = watch.resumed()
         facts = self._begin(log.variants, rng) if saved is None else saved.facts
         counts = Dictionary.from_facts(facts).counts(log.variants)
-        return self._fit(counts, Session(facts, rng, watch, saved))
+        return self._fit(counts, facts, rng, watch)
 
     def _begin(self, variants: Variants, rng: Randomness) -> dict[str, Any]:
         """The dictionary, the number of cases, and the frequencies that training starts from."""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.trained.base import ModelState, Session, joined, under
+from discreet.mechanisms.trained.base import ModelState, Watch, joined, under
 from discreet.mechanisms.trained.clipping import Factors
 from discreet.mechanisms.trained.dictionary import Dictionary, OverDictionary
 from discreet.mechanisms.trained.layers import DENOISER, TIME_FEATURES, denoiser_layers
@@ -163,10 +163,15 @@ class DenoiserSettings:
 
 
 def trained(
-    mechanism: OverDictionary, settings: DenoiserSettings, counts: Integers, session: Session
+    mechanism: OverDictionary,
+    settings: DenoiserSettings,
+    counts: Integers,
+    facts: dict[str, Any],
+    rng: Randomness,
+    watch: Watch,
 ) -> ModelState:
     """Take all planned steps, resuming from what was saved; the weights then are the model."""
-    facts, rng, saved = session.facts, session.rng, session.saved
+    saved = watch.resumed()
     spending = mechanism.noisy_step(DENOISER)
     plan = spending.plan
     expected = facts["trained_on"] * float(plan.sampling_rate)
@@ -198,7 +203,7 @@ def trained(
         losses = strict_steps(steps, counts, average, rng)
     else:
         losses = published_steps(steps, counts, settings.microbatch, rng)
-    session.follow(DENOISER, steps, losses, save)
+    watch.follow(DENOISER, steps, losses, save)
     final = average if strict else steps.weights
     return ModelState({name: weight.numpy().copy() for name, weight in final.items()}, facts)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from discreet.arrays import Integers
 from discreet.mechanisms.audit_cases import CANARIES, AuditCase
-from discreet.mechanisms.trained.base import ModelState, Session
+from discreet.mechanisms.trained.base import ModelState, Watch
 from discreet.mechanisms.trained.dictionary import Dictionary, OverDictionary
 from discreet.mechanisms.trained.layers import DENOISER, check_layers, denoiser_layers
 from discreet.parameters import Interval, ParameterError, between, parameter
@@ -106,11 +106,13 @@ class DDPM(OverDictionary):
             )
         return self._published_statement(asked)
 
-    def _fit(self, counts: Integers, session: Session) -> ModelState:
+    def _fit(
+        self, counts: Integers, facts: dict[str, Any], rng: Randomness, watch: Watch
+    ) -> ModelState:
         from discreet.mechanisms.trained.ddpm.denoiser import DenoiserSettings, trained
 
         settings = DenoiserSettings(self.units, self.learning_rate, self.microbatch)
-        return trained(self, settings, counts, session)
+        return trained(self, settings, counts, facts, rng, watch)
 
     def _columns_of(
         self, model: ModelState, columns: Dictionary, cases: int, rng: Randomness

@@ -32,7 +32,7 @@ from discreet.mechanisms.blocks.alphabet import (
     projected,
 )
 from discreet.mechanisms.blocks.contributions import Contributions
-from discreet.mechanisms.trained.base import Generative, ModelState, Session, Watch
+from discreet.mechanisms.trained.base import Generative, ModelState, Watch
 from discreet.mechanisms.trained.layers import (
     MEMORY,
     SEQUENCE_NETWORK,
@@ -284,7 +284,7 @@ class Sequence(Generative):
         saved = watch.resumed()
         facts = self._begin(log.variants, rng) if saved is None else saved.facts
         seen = seen_through(log.variants, tuple(facts["activities"]), self.max_length)
-        return trained(seen, self.noisy_step(SEQUENCE_NETWORK), Session(facts, rng, watch, saved))
+        return trained(seen, self.noisy_step(SEQUENCE_NETWORK), facts, rng, watch)
 
     def _begin(self, log: Variants, rng: Randomness) -> dict[str, Any]:
         """The activities and the number of cases."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from torch import Tensor
 
 from discreet.arrays import Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.trained.base import ModelState, Session, under
+from discreet.mechanisms.trained.base import ModelState, Watch, under
 from discreet.mechanisms.trained.clipping import Factors
 from discreet.mechanisms.trained.layers import MEMORY, PHASES, SEQUENCE_NETWORK, sequence_layers
 from discreet.mechanisms.trained.sgd import PrivateSteps, Recorder, fresh_weights, plain, uniforms
@@ -175,9 +176,11 @@ class CaseBlocks:
         return rows
 
 
-def trained(seen: Variants, spending: SampledGaussian, session: Session) -> ModelState:
+def trained(
+    seen: Variants, spending: SampledGaussian, facts: dict[str, Any], rng: Randomness, watch: Watch
+) -> ModelState:
     """Train on the cases, resuming from what was saved; the mean of the later weights."""
-    facts, rng, watch, saved = session.facts, session.rng, session.watch, session.saved
+    saved = watch.resumed()
     plan = spending.plan
     sizes = sequence_layers(len(seen.activities), MEMORY)
     weights = fresh_weights(sizes, rng, torch.float64)

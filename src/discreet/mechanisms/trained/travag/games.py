@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from discreet.arrays import Integers
-from discreet.mechanisms.trained.base import ModelState, Session, joined, under
+from discreet.mechanisms.trained.base import ModelState, Watch, joined, under
 from discreet.mechanisms.trained.clipping import clipped_sum
 from discreet.mechanisms.trained.dictionary import OverDictionary
 from discreet.mechanisms.trained.layers import (
@@ -62,17 +62,23 @@ COMPRESSING_STEPS, STARTING_STEPS = 100, 30
 """Steps of the autoencoder and of the generator's start; they read no case."""
 
 
-def train_strict(mechanism: OverDictionary, counts: Integers, session: Session) -> ModelState:
+def train_strict(
+    mechanism: OverDictionary,
+    counts: Integers,
+    facts: dict[str, Any],
+    rng: Randomness,
+    watch: Watch,
+) -> ModelState:
     """Take all planned steps, resuming from what was saved."""
-    facts = session.facts
-    run = StrictGame(mechanism, counts, facts, session.rng)
-    if session.saved is None:
+    run = StrictGame(mechanism, counts, facts, rng)
+    saved = watch.resumed()
+    if saved is None:
         run.begin(torch.tensor(facts["start"], dtype=torch.float64))
     else:
-        networks.resume(run.networks, session.saved)
+        networks.resume(run.networks, saved)
     save = partial(networks.kept, run.networks, facts)
     losses = (run.step() for _ in run.discriminator.remaining())
-    session.follow(DISCRIMINATOR, run.discriminator, losses, save)
+    watch.follow(DISCRIMINATOR, run.discriminator, losses, save)
     return networks.model_of(run.average, facts)
 
 
@@ -301,15 +307,21 @@ class PublishedGame:
 
 
 def train_published(
-    mechanism: OverDictionary, discriminator_steps: int, counts: Integers, session: Session
+    mechanism: OverDictionary,
+    discriminator_steps: int,
+    counts: Integers,
+    facts: dict[str, Any],
+    rng: Randomness,
+    watch: Watch,
 ) -> ModelState:
     """Take all planned steps of both phases, resuming from what was saved."""
-    run = PublishedGame(mechanism, counts, session.facts["trained_on"], session.rng)
-    if session.saved is not None:
-        networks.resume(run.networks, session.saved)
-    save = partial(networks.kept, run.networks, session.facts)
+    run = PublishedGame(mechanism, counts, facts["trained_on"], rng)
+    saved = watch.resumed()
+    if saved is not None:
+        networks.resume(run.networks, saved)
+    save = partial(networks.kept, run.networks, facts)
     compressed = (run.compress() for _ in run.decoder.remaining())
-    session.follow(DECODER, run.decoder, compressed, save)
-    session.follow(DISCRIMINATOR, run.discriminator, run.compete(discriminator_steps), save)
+    watch.follow(DECODER, run.decoder, compressed, save)
+    watch.follow(DISCRIMINATOR, run.discriminator, run.compete(discriminator_steps), save)
     parts = {"generator": run.generator.weights, DECODER: run.decoder.weights}
-    return networks.model_of(joined(parts), session.facts)
+    return networks.model_of(joined(parts), facts)

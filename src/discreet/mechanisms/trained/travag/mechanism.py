@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from discreet.arrays import Integers
 from discreet.mechanisms.audit_cases import CANARIES, AuditCase
-from discreet.mechanisms.trained.base import ModelState, Session, joined
+from discreet.mechanisms.trained.base import ModelState, Watch, joined
 from discreet.mechanisms.trained.dictionary import Dictionary, OverDictionary
 from discreet.mechanisms.trained.layers import (
     DECODER,
@@ -84,14 +84,16 @@ class TraVaG(OverDictionary):
             claimed=asked,
         )
 
-    def _fit(self, counts: Integers, session: Session) -> ModelState:
+    def _fit(
+        self, counts: Integers, facts: dict[str, Any], rng: Randomness, watch: Watch
+    ) -> ModelState:
         if self.fidelity == "strict":
             from discreet.mechanisms.trained.travag.games import train_strict
 
-            return train_strict(self, counts, session)
+            return train_strict(self, counts, facts, rng, watch)
         from discreet.mechanisms.trained.travag.games import train_published
 
-        return train_published(self, self.discriminator_steps, counts, session)
+        return train_published(self, self.discriminator_steps, counts, facts, rng, watch)
 
     def _columns_of(
         self, model: ModelState, columns: Dictionary, cases: int, rng: Randomness
