@@ -27,6 +27,8 @@ from discreet.privacy.steps import SampledGaussian
 
 Weights = dict[str, Tensor]
 """Linear maps by name, out × (in + 1), the bias last."""
+Apply = Callable[[str, Tensor], Tensor]
+"""Applies a linear map by its name: a `Recorder` in training, `plain` for generating."""
 Optimiser = Callable[[Iterable[Tensor]], torch.optim.Optimizer]
 """Makes an optimiser of these weights."""
 

@@ -22,6 +22,7 @@ from discreet.mechanisms.trained.clipping import Factors
 from discreet.mechanisms.trained.dictionary import Dictionary, OverDictionary
 from discreet.mechanisms.trained.layers import DENOISER, TIME_FEATURES, denoiser_layers
 from discreet.mechanisms.trained.sgd import (
+    Apply,
     Optimiser,
     PrivateSteps,
     Recorder,
@@ -51,9 +52,6 @@ DRIFT, PUBLIC_DRIFT = 0.02, 0.3
 start made of noisy counts is worth keeping."""
 MOST_TOTAL_RATE = 100.0
 """Largest sum of the learning rates of all strict steps."""
-
-Apply = Callable[[str, Tensor], Tensor]
-"""Applies a linear map by its name: a `Recorder` in training, `plain` for generating."""
 
 NoiseIn = Callable[[Tensor, Tensor], Tensor]
 """Estimates the noise in points after some steps of blurring."""

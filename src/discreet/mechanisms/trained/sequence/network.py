@@ -8,7 +8,7 @@ recurrent unit with one gate; it starts at nothing and corrects the first.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,14 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.trained.base import ModelState, Watch, under
 from discreet.mechanisms.trained.clipping import Factors
 from discreet.mechanisms.trained.layers import MEMORY, PHASES, SEQUENCE_NETWORK, sequence_layers
-from discreet.mechanisms.trained.sgd import PrivateSteps, Recorder, fresh_weights, plain, uniforms
+from discreet.mechanisms.trained.sgd import (
+    Apply,
+    PrivateSteps,
+    Recorder,
+    fresh_weights,
+    plain,
+    uniforms,
+)
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
@@ -39,9 +46,6 @@ SHORTEST_ROW = 8
 """Shortest row that a case is laid out in; longer ones have twice the length, four times, …"""
 BLOCK_ENTRIES = 1 << 11
 """Symbols processed together: rows times their length, about."""
-
-Apply = Callable[[str, Tensor], Tensor]
-"""Applies a linear map by its name: a `Recorder` in training, `plain` for generating."""
 
 
 def phases(positions: Tensor) -> Tensor:

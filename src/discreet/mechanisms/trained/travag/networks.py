@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from discreet.arrays import Integers
 from discreet.mechanisms.trained.base import ModelState, joined, under
 from discreet.mechanisms.trained.dictionary import Dictionary
 from discreet.mechanisms.trained.layers import LATENT
-from discreet.mechanisms.trained.sgd import Steps, Weights, normals, plain, uniforms
+from discreet.mechanisms.trained.sgd import Apply, Steps, Weights, normals, plain, uniforms
 from discreet.privacy.randomness import Randomness
 
 # Tuned
@@ -22,9 +22,6 @@ CASES_AT_ONCE = 8192
 """Cases generated together."""
 LEAK_SLOPE = 0.3
 """Slope of the discriminator's leaky units below 0."""
-
-Apply = Callable[[str, Tensor], Tensor]
-"""Applies a linear map by its name: a `Recorder` in training, otherwise `plain`."""
 
 
 def encode(apply: Apply, cases: Tensor) -> Tensor:
