@@ -36,7 +36,6 @@ from discreet.privacy.steps import Laplace, Statement, Step
 if TYPE_CHECKING:
     from discreet.arrays import Integers
     from discreet.log.events import EventLog
-    from discreet.privacy.guarantee import Budget
     from discreet.privacy.randomness import Randomness
 
 CASES = "number of cases"

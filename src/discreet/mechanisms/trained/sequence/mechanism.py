@@ -132,7 +132,7 @@ SHARES = {ACTIVITIES: 0.25, SIZE: 0.05, SEQUENCE_NETWORK: 0.7}
 UNSEEN_SHARE = 0.2
 """Part of delta for naming an activity that only one case has."""
 LEAST_DELTA = 1e-100
-"""Smallest delta of a case that the search for noise is made for."""
+"""Smallest delta of a case; with less there is too little to learn from."""
 MOST_LABELS = 1000
 """Most activities that can be learned."""
 
