@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from discreet.distances.similarity import relative_log_similarity as relative_log_similarity
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import DiscreetWarning as DiscreetWarning
-    from discreet.generative.model import TrainedModel as TrainedModel
-    from discreet.generative.model import load_model as load_model
-    from discreet.generative.run import train as train
     from discreet.ledger.errors import LedgerError as LedgerError
     from discreet.ledger.ledger import Ledger as Ledger
     from discreet.log.cautions import PeopleWarning as PeopleWarning
@@ -45,6 +42,9 @@ if TYPE_CHECKING:
     from discreet.privacy.randomness import Randomness as Randomness
     from discreet.releases import Release as Release
     from discreet.shortcuts import release as release
+    from discreet.training.run import train as train
+    from discreet.training.trained_model import TrainedModel as TrainedModel
+    from discreet.training.trained_model import load_model as load_model
     from discreet.utility.evaluation import Evaluation as Evaluation
     from discreet.utility.evaluation import evaluate as evaluate
     from discreet.verification import check_certificate as check_certificate
@@ -76,8 +76,8 @@ else:
         "privacy.randomness": ("Randomness",),
         "releases": ("Release",),
         "shortcuts": ("release",),
-        "generative.model": ("TrainedModel", "load_model"),
-        "generative.run": ("train",),
+        "training.trained_model": ("TrainedModel", "load_model"),
+        "training.run": ("train",),
         "utility.evaluation": ("Evaluation", "evaluate"),
         "verification": ("check_certificate", "read_certificate"),
     }

@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from discreet.audits.mutants import ByCounts
+from discreet.audits.mutation import ByCounts
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import SWAP_ONLY_CASE, AuditCase

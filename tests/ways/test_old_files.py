@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.generative.checkpoint import Checkpoint, checkpoint_path
-from discreet.generative.model import load_model
-from discreet.generative.run import Training
 from discreet.ledger.booking import booking_for
 from discreet.ledger.ledger import Ledger
 from discreet.log.loading import read_log
 from discreet.mechanisms.registry import mechanism
-from discreet.mechanisms.sequence import Sequence
+from discreet.mechanisms.trained.sequence import Sequence
+from discreet.training.checkpoint import Checkpoint, checkpoint_path
+from discreet.training.run import Training
+from discreet.training.trained_model import load_model
 from discreet.verification import check_certificate
 from tests.golden import FOLDER, LOG, SOURCE
 

@@ -16,8 +16,8 @@ from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of,
 from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, trial_of
 from discreet.log.cautions import cautions
 from discreet.log.events import EventLog
-from discreet.mechanisms.generative.base import Generative
 from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
+from discreet.mechanisms.trained.base import Generative
 from discreet.parameters import ParameterError
 from discreet.privacy.words import certainty
 from discreet.product import default_product

@@ -37,8 +37,8 @@ def generate(
       discreet generate model.discreet -o drawn.xes
       discreet generate model.discreet --cases 10000 -o drawn.csv.gz
     """
-    from discreet.generative.model import load_model
     from discreet.releases import check_target, check_unused
+    from discreet.training.trained_model import load_model
 
     check_target(output)
     check_unused(output, model, force=force)

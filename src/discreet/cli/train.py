@@ -25,8 +25,8 @@ from discreet.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from discreet.generative.checkpoint import Progress, StoppedError
-    from discreet.mechanisms.generative.base import Generative
+    from discreet.mechanisms.trained.base import Generative
+    from discreet.training.checkpoint import Progress, StoppedError
 
 LINES_EVERY = 10.0
 """Seconds between lines of progress where there is no screen."""
@@ -67,10 +67,10 @@ def train(
       discreet train log.xes -o model.discreet --source hospital-a --purpose "yearly report"
       discreet generate model.discreet --cases 10000 -o drawn.xes
     """
-    from discreet.generative.checkpoint import StoppedError, checkpoint_path
-    from discreet.generative.model import SUFFIX
-    from discreet.generative.run import trainable
     from discreet.mechanisms.registry import mechanism as build
+    from discreet.training.checkpoint import StoppedError, checkpoint_path
+    from discreet.training.run import trainable
+    from discreet.training.trained_model import SUFFIX
 
     chosen = trainable(build(mechanism, **given_parameters(values)))
     chosen.check_people(reading_options(values).get("individual"))

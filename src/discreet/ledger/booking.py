@@ -22,15 +22,15 @@ from discreet.ledger.location import Location, locate
 
 if TYPE_CHECKING:
     from discreet.certificate import Certificate, LedgerUse
-    from discreet.generative.checkpoint import Payment
-    from discreet.generative.model import TrainedModel
-    from discreet.generative.run import Show
     from discreet.ledger.ledger import Ledger
     from discreet.ledger.runs import Paid, PaidRun
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
-    from discreet.mechanisms.generative.base import Generative
+    from discreet.mechanisms.trained.base import Generative
     from discreet.releases import Release
+    from discreet.training.checkpoint import Payment
+    from discreet.training.run import Show
+    from discreet.training.trained_model import TrainedModel
 
 Tell = Callable[[str], None]
 """Says something to the holder of the log: never part of a release."""
@@ -131,7 +131,7 @@ class Booking:
 
         Raises StoppedError, with all kept and paid for, when asked to stop.
         """
-        from discreet.generative.run import Training
+        from discreet.training.run import Training
 
         mechanism.check(log)
         with Training(mechanism, log, seed).kept_beside(output) as kept:
@@ -160,13 +160,13 @@ class Booking:
 
     def _begin(self, mechanism: Generative, log: EventLog) -> tuple[Payment, dict[str, Any]]:
         """Pay for a training; and what its checkpoint must say of that."""
-        from discreet.generative.checkpoint import Unpaid
+        from discreet.training.checkpoint import Unpaid
 
         return Unpaid(), self._account()
 
     def _resume(self, noted: dict[str, Any], mechanism: Generative) -> Payment:
         """The payment of a training that was begun earlier."""
-        from discreet.generative.checkpoint import Unpaid
+        from discreet.training.checkpoint import Unpaid
 
         self._check_account(noted)
         return Unpaid()

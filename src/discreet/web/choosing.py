@@ -113,7 +113,7 @@ def reason(name: str) -> str:
 
 def offered(what: str) -> list[str]:
     """The mechanisms that release it without training a model, the recommended one first."""
-    from discreet.mechanisms.generative.base import Generative
+    from discreet.mechanisms.trained.base import Generative
 
     kind = SHARED[what]
     found = [
