@@ -16,15 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.log.assemble import assemble
 from discreet.log.dafsa import Dafsa
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, assemble
 from discreet.log.instants import DAY, HOUR
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
+from discreet.mechanisms.whole.amun import Amun
+from discreet.mechanisms.whole.oversampling import oversample
 from discreet.privacy.noise import geometric
 from discreet.privacy.randomness import Randomness
-from discreet.wholelogs.amun import Amun
-from discreet.wholelogs.amun.published import oversample
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 REAL = ("Sepsis", "Unrineweginfectie", "CCC19", "BPIC2013_incidents", "RoadTrafficFines")

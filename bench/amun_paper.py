@@ -13,12 +13,12 @@ import numpy as np
 
 from discreet.log.events import EventLog
 from discreet.log.instants import since_start
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
+from discreet.mechanisms.whole.amun import Amun
+from discreet.mechanisms.whole.oversampling import Published, publish
 from discreet.privacy.randomness import Randomness
 from discreet.utility.before_after import active_cases_plot, smape, variant_frequencies_plot
 from discreet.utility.calendar import duration_distance, throughput_distance, times_smape
-from discreet.wholelogs.amun import Amun
-from discreet.wholelogs.amun.published import Published, publish
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 NAMES = (

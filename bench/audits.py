@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from time import process_time
 
-from discreet.audits.sampling import batched, releases
-from discreet.audits.subjects import Subject, audited_names, subjects_of
+from discreet.audits.measurement import batched, releases
+from discreet.audits.subjects import AuditSubject, audited_names, subjects_of
 from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism
 
@@ -30,7 +30,7 @@ def per_second(mechanism: Mechanism, log: EventLog, seconds: float, *, many: boo
     return done / took
 
 
-def title(subject: Subject) -> str:
+def title(subject: AuditSubject) -> str:
     """What is audited."""
     return f"{subject.mechanism} {' '.join(map(str, subject.parameters.values()))}"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.log.probing import probe, stop
+from discreet.log.formats.parquet import probe, stop_child
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 
@@ -75,7 +75,7 @@ def seconds(way: Callable[[Path], None], path: Path) -> float:
     for _ in range(3):
         begin = sum(os.times()[:4])
         way(path)
-        stop()  # a child counts when it has ended
+        stop_child()  # a child counts when it has ended
         found.append(sum(os.times()[:4]) - begin)
     return min(found)
 

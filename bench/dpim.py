@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet.log.events import EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.mechanisms.dpim import DPIM
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.mechanisms.dpim.choosing import candidates, graph_steps, pair_noise

@@ -16,13 +16,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from discreet.dpsgd.sgd import PrivateSteps, fresh_weights
-from discreet.log.reading import read_log
-from discreet.mechanisms.ddpm import DDPM
-from discreet.mechanisms.ddpm.diffusion import STEPS, blurred, columns_of, time_features
-from discreet.mechanisms.ddpm.sizes import TIME_FEATURES, layer_sizes
-from discreet.mechanisms.ddpm.training import published_steps
-from discreet.mechanisms.generative.dictionary import Dictionary
+from discreet.log.loading import read_log
+from discreet.mechanisms.trained.ddpm import DDPM
+from discreet.mechanisms.trained.ddpm.denoiser import (
+    STEPS,
+    blurred,
+    columns_of,
+    published_steps,
+    time_features,
+)
+from discreet.mechanisms.trained.dictionary import Dictionary
+from discreet.mechanisms.trained.layers import TIME_FEATURES, denoiser_layers
+from discreet.mechanisms.trained.sgd import PrivateSteps, fresh_weights
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.renyi import TrainingPlan
 from discreet.privacy.steps import SampledGaussian
@@ -52,7 +57,7 @@ class Denoiser(nn.Module):
 def ours(counts: np.ndarray, width: int, rate: Fraction) -> Callable[[], None]:
     """One epoch by our steps: exact sums, discrete noise from the operating system."""
     rng = Randomness.system()
-    weights = fresh_weights(layer_sizes(len(counts), width), rng)
+    weights = fresh_weights(denoiser_layers(len(counts), width), rng)
 
     def epoch() -> None:
         steps = PrivateSteps(
@@ -119,7 +124,7 @@ def main() -> None:
     counts, width = columns.counts(log.variants), mechanism.units
     print(f"Sepsis: {log.cases} cases, {columns.columns} columns, hidden layers of {width} units")
 
-    weights = fresh_weights(layer_sizes(columns.columns, width), Randomness.system())
+    weights = fresh_weights(denoiser_layers(columns.columns, width), Randomness.system())
     tensors = {name: weight.numpy() for name, weight in weights.items()}
     begin = time.perf_counter()
     columns_of(tensors, columns, log.cases, STEPS, False, Randomness.system())

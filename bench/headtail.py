@@ -34,8 +34,8 @@ import numpy as np
 from discreet.bench.store import Store
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
-from discreet.log.expand import expand
-from discreet.log.reading import read_log
+from discreet.log.expansion import expand
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail

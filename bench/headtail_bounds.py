@@ -25,7 +25,7 @@ import numpy as np
 from headtail import FOLDER, Counted, drawn
 
 from discreet.distances.similarity import relative_log_similarity
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail import tail

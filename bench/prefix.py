@@ -20,7 +20,7 @@ from time import perf_counter
 from types import ModuleType
 
 from discreet.log.events import EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.sacofa import SaCoFa

@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.rules import KINDS, Rules
 from discreet.mechanisms.registry import mechanism

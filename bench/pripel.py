@@ -24,7 +24,7 @@ import pm4py
 from discreet.bench.runner import limited
 from discreet.log.events import EventLog
 from discreet.log.instants import microseconds
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.utility.calendar import MEASURES, Timed
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))

@@ -23,16 +23,16 @@ seconds, spent = time.perf_counter() - begin, time.process_time() - spent
 print(seconds, spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 R4PM = ("import r4pm", "r4pm.df.import_xes(sys.argv[1])")
-READ = ("from discreet.log.reading import read_log", "read_log(sys.argv[1])")
+READ = ("from discreet.log.loading import read_log", "read_log(sys.argv[1])")
 STRICT = (READ[0], "read_log(sys.argv[1], xes_reader='strict')")
 WRITE = (
-    "from discreet.log.reading import read_log\n"
+    "from discreet.log.loading import read_log\n"
     "from discreet.log.writing import write_log\n"
     "log = read_log(sys.argv[1])\nlog.frame",
     "write_log(log, sys.argv[1] + '.copy.xes.gz')",
 )
 DIGEST = (
-    "from discreet.log.reading import read_log\n"
+    "from discreet.log.loading import read_log\n"
     "from discreet.log.digest import content_digest\n"
     "log = read_log(sys.argv[1])\nlog.frame",
     "content_digest(log)",

@@ -16,15 +16,14 @@ from time import process_time
 import numpy as np
 import torch
 
-from discreet.dpsgd.clipping import exact_sum
-from discreet.dpsgd.sgd import fresh_weights, plain
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.sequence import Sequence
-from discreet.mechanisms.sequence.network import surprises
-from discreet.mechanisms.sequence.reading import seen_through
-from discreet.mechanisms.sequence.sizes import WIDTH, layer_sizes
-from discreet.mechanisms.sequence.training import Cases, case_factors
+from discreet.mechanisms.trained.clipping import exact_sum
+from discreet.mechanisms.trained.layers import MEMORY, sequence_layers
+from discreet.mechanisms.trained.sequence import Sequence
+from discreet.mechanisms.trained.sequence.mechanism import seen_through
+from discreet.mechanisms.trained.sequence.network import CaseBlocks, case_factors, surprises
+from discreet.mechanisms.trained.sgd import fresh_weights, plain
 from discreet.privacy.randomness import Randomness
 
 FOLDER = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
@@ -35,8 +34,9 @@ ALONE = 40
 
 def fast(log: Variants) -> float:
     """Seconds per case for bounded gradients, added up exactly, over all variants at once."""
-    cases = Cases(log)
-    weights = fresh_weights(layer_sizes(len(log.activities)), Randomness.seeded(1), torch.float64)
+    cases = CaseBlocks(log)
+    layers = sequence_layers(len(log.activities))
+    weights = fresh_weights(layers, Randomness.seeded(1), torch.float64)
     begin = process_time()
     for rows, _ in cases.blocks(np.arange(len(log))):
         factors, _ = case_factors(weights, rows, cases.mark)
@@ -46,7 +46,8 @@ def fast(log: Variants) -> float:
 
 def one_by_one(log: Variants) -> float:
     """Seconds per case for the same by plain automatic differentiation."""
-    weights = fresh_weights(layer_sizes(len(log.activities)), Randomness.seeded(1), torch.float64)
+    layers = sequence_layers(len(log.activities))
+    weights = fresh_weights(layers, Randomness.seeded(1), torch.float64)
     leaves = {name: weight.requires_grad_() for name, weight in weights.items()}
     mark = len(log.activities)
     chosen = np.linspace(0, len(log) - 1, min(ALONE, len(log))).astype(int)
@@ -54,7 +55,7 @@ def one_by_one(log: Variants) -> float:
     for index in chosen:
         codes = log.codes[log.offsets[index] : log.offsets[index + 1]].tolist()
         row = torch.tensor([[*codes, mark]])
-        loss = surprises(partial(plain, leaves), row, mark, WIDTH).sum()
+        loss = surprises(partial(plain, leaves), row, mark, MEMORY).sum()
         torch.autograd.grad(loss, list(leaves.values()))
     return (process_time() - begin) / len(chosen)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.distances.similarity import relative_log_similarity
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.partition import OptimalSelection, TruncatedSelection
 

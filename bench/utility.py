@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.distances.similarity import log_similarity
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.models.replay import replay

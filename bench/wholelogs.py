@@ -21,17 +21,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from discreet.log.engines.view import sums_over
 from discreet.log.events import EventLog
 from discreet.log.instants import microseconds
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
-from discreet.log.summing import sums_over
+from discreet.mechanisms.whole import Whole
+from discreet.mechanisms.whole import allocation as spending
+from discreet.mechanisms.whole.log_simulation import complete
 from discreet.privacy.randomness import Randomness
 from discreet.utility.attributes import MEASURES as VALUES
 from discreet.utility.calendar import MEASURES as TIMES
 from discreet.utility.calendar import Timed
-from discreet.wholelogs import Whole, spending
-from discreet.wholelogs.completing import complete
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 MEASURES = {

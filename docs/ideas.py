@@ -258,7 +258,7 @@ def next_activity() -> str:
 
 def blur() -> str:
     """The idea of ddpm, computed: a case as a point, blurred as the mechanism blurs it."""
-    from discreet.mechanisms.ddpm.diffusion import KEPT, STEPS
+    from discreet.mechanisms.trained.ddpm.denoiser import KEPT, STEPS
 
     case, noise = np.eye(6)[2], np.array([0.4, -0.9, -0.2, 0.8, -0.4, 1.0])
     parts, foot = [svg.TIP], 92.0

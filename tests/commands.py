@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.bench.plan import Cell
+from discreet.bench.bench_plan import Cell
 from discreet.bench.runner import run_cell
-from discreet.bench.store import Row
+from discreet.bench.store import ResultRow
 
 PROGRAM = """
 import contextlib, io, json, sys
@@ -55,7 +55,9 @@ def run_all(folder: Path, packages: Path, commands: Sequence[Sequence[str]]) -> 
     return [Ended(*one) for one in json.loads(done.stdout)]
 
 
-def run_cells_here(waiting: deque[Cell], workers: int, keep: Callable[[Row], None]) -> list[Cell]:
+def run_cells_here(
+    waiting: deque[Cell], workers: int, keep: Callable[[ResultRow], None]
+) -> list[Cell]:
     """In place of a pool of workers, for tests of what a benchmark says; see `bench.runner`."""
     while waiting:
         keep(run_cell(waiting.popleft()))

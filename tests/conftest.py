@@ -182,6 +182,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @cache
 def read_once(path: Path) -> EventLog:
     """A real log as it is read without options; nobody changes a log, so all tests share it."""
-    from discreet.log.reading import read_log
+    from discreet.log.loading import read_log
 
     return read_log(path)

@@ -76,7 +76,7 @@ def test_faces_import_nothing_that_books_reads_or_builds() -> None:
     assert found == set(faces["ignore_imports"])
     assert {"discreet.cli", "discreet.web", "discreet.advice"} <= set(faces["source_modules"])
     assert {
-        "discreet.log.reading",
+        "discreet.log.loading",
         "discreet.mechanisms.registry",
         "discreet.releasing.booking",
     } <= set(faces["forbidden_modules"])

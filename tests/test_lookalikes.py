@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from tests import conftest
 from tests.conftest import REAL_LOGS, RealLogs
 from tests.lookalikes import SHAPES, generate

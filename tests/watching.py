@@ -19,12 +19,12 @@ import pytest
 
 from discreet.arrays import Integers, Ints
 from discreet.log.cases import KEY
+from discreet.mechanisms.whole.timelines import TimelineSums
 from discreet.privacy import selection
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Gaussian, Laplace, Step, leaves
 from discreet.privacy.transcript import note
-from discreet.wholelogs.courses import Source
 
 T = TypeVar("T")
 Given = Callable[[Integers], Any]
@@ -114,9 +114,9 @@ class Watch:
     def run(self, release: Callable[[], T]) -> T:
         """Run a release and watch what it draws."""
         self.runs.append([])
-        total, draw, choose = Source.total, CountNoise.draw, Choosing.choose
+        total, draw, choose = TimelineSums.total, CountNoise.draw, Choosing.choose
 
-        def totalled(source: Source, question: Any) -> Any:
+        def totalled(source: TimelineSums, question: Any) -> Any:
             asked = total(source, question)
             values = not asked[KEY].dtype.is_integer()
             self.keys = tuple(asked[KEY].to_list()) if values else None
@@ -142,7 +142,7 @@ class Watch:
             return choose(step, *scores, **how)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Source, "total", totalled)
+            patch.setattr(TimelineSums, "total", totalled)
             patch.setattr(CountNoise, "draw", drawn)
             patch.setattr(CountNoise, "added", added)
             patch.setattr(CountNoise, "joined", joined)

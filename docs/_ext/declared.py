@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
 
-from discreet.log.shaping import ALL, Reading
+from discreet.log.reading import ALL, Reading
 from discreet.mechanisms.registry import mechanism_class
 from discreet.parameters import Parameter
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from discreet.distances.similarity import relative_log_similarity as relative_log_similarity
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import DiscreetWarning as DiscreetWarning
-    from discreet.generative.model import TrainedModel as TrainedModel
-    from discreet.generative.model import load_model as load_model
-    from discreet.generative.run import train as train
     from discreet.ledger.errors import LedgerError as LedgerError
     from discreet.ledger.ledger import Ledger as Ledger
     from discreet.log.cautions import PeopleWarning as PeopleWarning
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.log.errors import LogError as LogError
     from discreet.log.events import EventLog as EventLog
     from discreet.log.follows import Follows as Follows
-    from discreet.log.reading import read_log as read_log
+    from discreet.log.loading import read_log as read_log
     from discreet.log.samples import sample_log as sample_log
     from discreet.log.variants import Variants as Variants
     from discreet.log.writing import write_log as write_log
@@ -47,6 +44,9 @@ if TYPE_CHECKING:
     from discreet.releasing.verification import check_certificate as check_certificate
     from discreet.releasing.verification import read_certificate as read_certificate
     from discreet.releasing.way import release as release
+    from discreet.training.run import train as train
+    from discreet.training.trained_model import TrainedModel as TrainedModel
+    from discreet.training.trained_model import load_model as load_model
     from discreet.utility.evaluation import Evaluation as Evaluation
     from discreet.utility.evaluation import evaluate as evaluate
 else:
@@ -63,7 +63,7 @@ else:
         "log.errors": ("LogError",),
         "log.events": ("EventLog",),
         "log.follows": ("Follows",),
-        "log.reading": ("read_log",),
+        "log.loading": ("read_log",),
         "log.samples": ("sample_log",),
         "log.variants": ("Variants",),
         "log.writing": ("write_log",),
@@ -76,8 +76,8 @@ else:
         "privacy.randomness": ("Randomness",),
         "artefacts.release": ("Release",),
         "releasing.way": ("release",),
-        "generative.model": ("TrainedModel", "load_model"),
-        "generative.run": ("train",),
+        "training.trained_model": ("TrainedModel", "load_model"),
+        "training.run": ("train",),
         "utility.evaluation": ("Evaluation", "evaluate"),
         "releasing.verification": ("check_certificate", "read_certificate"),
     }

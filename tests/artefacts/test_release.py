@@ -12,7 +12,7 @@ from discreet.artefacts.release import Release, check_target
 from discreet.log.errors import LogError
 from discreet.log.events import TIME
 from discreet.log.files import LOG_SUFFIXES
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.travas import TraVaS
 from discreet.releasing.verification import check_certificate, read_certificate

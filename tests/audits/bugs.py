@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Floats, Integers, Ints
-from discreet.audits.reference import Figures, LaplaceCount
+from discreet.audits.exact import Figures, LaplaceCount
 from discreet.audits.result import GIVEN
-from discreet.audits.subjects import Subject, subjects_of
+from discreet.audits.subjects import AuditSubject, subjects_of
 from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.blocks.contributions import Contributions, Norm, grid_of
-from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.headtail.examples import Examples
+from discreet.mechanisms.trained.dictionary import OverDictionary
 from discreet.mechanisms.travas import VARIANTS, TraVaS
 from discreet.parameters import parameter
 from discreet.privacy.accounting import zcdp_rho
@@ -315,7 +315,7 @@ SHARED_BUGS: dict[str, tuple[str, dict[str, Any], type, str, Any]] = {
 what is written in place of what."""
 
 
-def led_there(name: str, wanted: dict[str, Any]) -> Subject:
+def led_there(name: str, wanted: dict[str, Any]) -> AuditSubject:
     """The mechanism with the declared parameters that lead to a bug."""
     return next(
         one

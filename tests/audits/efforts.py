@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.audits.sampling import Effort
+from discreet.audits.measurement import Effort
 
 
 def exactly(runs: int) -> Effort:

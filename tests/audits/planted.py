@@ -18,11 +18,11 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD
-from tests.log.engines import test_counting
+from tests.log.engines import test_view
 from tests.mechanisms import test_headtail_noise as headtail
 from tests.mechanisms import test_noise as counts
+from tests.mechanisms.whole import test_mechanism as whole_logs
 from tests.privacy import test_sampling
-from tests.wholelogs import test_privacy as whole_logs
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ LONE_VALUES = _both(whole_logs.check_lone_values, column="org:resource", epsilon
 WHOLE_LOGS = (
     Planted(
         "noise for a case that adds one, whatever it adds",
-        "wholelogs.tables:noisy_sum",
+        "mechanisms.whole.noisy_tables:noisy_sum",
         "noise = step.noise(bound)",
         "noise = step.noise(1)",
         TIMES,
@@ -105,28 +105,28 @@ WHOLE_LOGS = (
     ),
     Planted(
         "a naming threshold without the number of values",
-        "wholelogs.naming:naming_threshold",
+        "mechanisms.whole.value_cells:naming_threshold",
         "math.log(t / step.failing)",
         "math.log(1 / step.failing)",
         LONE_VALUES,
     ),
     Planted(
         "names drawn at half the variance",
-        "wholelogs.naming:Names.find",
+        "mechanisms.whole.value_cells:Names.find",
         "noise = step.noise(1)",
         "noise = step.noise(0.5)",
         ATTRIBUTES,
     ),
     Planted(
         "a case may add twice what the noise is for",
-        "wholelogs.tables:noisy_sum",
+        "mechanisms.whole.noisy_tables:noisy_sum",
         "added_by(entries, size, bound, grid)",
         "added_by(entries, size, 4 * bound, grid)",
         TIMES[:1],
     ),
     Planted(
         "a threshold for one value where a case has eight",
-        "wholelogs.naming:Names.find",
+        "mechanisms.whole.value_cells:Names.find",
         "naming_threshold(step, 1 if attribute.of_case else MOST_VOTES)",
         "naming_threshold(step, 1)",
         LONE_VALUES[:1],
@@ -140,35 +140,35 @@ WHOLE_LOGS = (
     ),
     Planted(
         "a trait chosen as if a case moved scores by one",
-        "wholelogs.traits:choose_trait",
+        "mechanisms.whole.traits:choose_trait",
         "step.choose(scores, 2 * GRAIN, ",
         "step.choose(scores, GRAIN, ",
         ATTRIBUTES[:1],
     ),
     Planted(
         "a trait chosen as if scores only rose",
-        "wholelogs.traits:choose_trait",
+        "mechanisms.whole.traits:choose_trait",
         "monotone=False",
         "monotone=True",
         ATTRIBUTES[:1],
     ),
     Planted(
         "the share of one table spent on two",
-        "wholelogs.values:_by_trait",
+        "mechanisms.whole.attribute_values:_by_trait",
         'spending.find(attribute.step("values by trait"), Gaussian)',
         'spending.find(attribute.step("values"), Gaussian)',
         ATTRIBUTES[:1],
     ),
     Planted(
         "the first round's share spent on all rounds",
-        "wholelogs.tables:learn",
+        "mechanisms.whole.noisy_tables:learn",
         "least, bound, step, rng)",
         "least, bound, steps[0], rng)",
         TIMES[:1],
     ),
     Planted(
         "a long case counted as many short ones",
-        "wholelogs.work:Work.learn",
+        "mechanisms.whole.working_times:WorkingTimes.learn",
         "noisy_sum(source, overlaps, 2, bound, step, rng)",
         "noisy_sum(source, lambda c: (overlaps(c)[0] * 0 + np.arange(len(c.second)), "
         "overlaps(c)[1]), 2, bound, step, rng)",
@@ -297,10 +297,10 @@ ENGINES = (
     ),
     Planted(
         "true counts of the variants that an engine shows",
-        "log.engines.counting:InEngine.take",
+        "log.engines.view:EngineVariants.take",
         "return found if counts is None else",
         "return found if len(found) else",
-        (test_counting.test_selection_of_what_stays_in_memory_is_selection,),
+        (test_view.test_selection_of_what_stays_in_memory_is_selection,),
     ),
     Planted(
         "a sample of twice the share",

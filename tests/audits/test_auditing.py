@@ -1,4 +1,7 @@
-"""The audit as people call it: verdicts, refusals, the command line, all mechanisms."""
+"""The audit as people call it: verdicts, refusals, the command line, all mechanisms.
+
+Certificates under attack: tampered parameters, edited files, seeds passed off as noise.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from discreet.artefacts.certificate import certificate_path
 from discreet.audits import audit, audit_all
-from discreet.audits.reference import LaplaceCount
-from discreet.audits.report import page
-from discreet.audits.sampling import Effort, batched
-from discreet.audits.subjects import LIBRARY, Subject, audited_names, pairs_of, subjects_of
+from discreet.audits.audit_report import page
+from discreet.audits.audit_tables import AuditTables
+from discreet.audits.auditing import SEEDED, audit_file
+from discreet.audits.exact import LaplaceCount
+from discreet.audits.measurement import Effort, batched
+from discreet.audits.subjects import LIBRARY, AuditSubject, audited_names, pairs_of, subjects_of
 from discreet.audits.subjects import find_pair as pair
 from discreet.cli.app import build
+from discreet.log.events import EventLog
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.registry import mechanism_names
@@ -58,7 +65,7 @@ def test_a_violation_is_in_the_result() -> None:
     assert values["verdict"] == "violated"
     assert values["pairs"][0]["promise"]["contradicts"]
     assert "cases of ⟨R, M, D⟩" in found.worst.promise.event  # type: ignore[union-attr]
-    text = page([found], {"other": "needs something"}, "discreet audit --all")
+    text = page(AuditTables.of([found], {"other": "needs something"}, "discreet audit --all"))
     assert "63× ⟨R, H, M, D⟩" in text
     assert "| raw support |" in text
     assert "- other: needs something" in text
@@ -119,7 +126,7 @@ def test_every_mechanism_declares_pairs_that_fit() -> None:
             assert len(subject.pairs()) >= len(subject.pairs(quick=True))
             for one in subject.pairs():
                 assert one.fits(subject.build(one).guarantee().neighbours)
-    assert Subject("travas").build().settings["delta"] == 0.01
+    assert AuditSubject("travas").build().settings["delta"] == 0.01
 
 
 def test_a_mechanism_of_others_gets_the_usual_pairs() -> None:
@@ -146,7 +153,7 @@ def test_mutants_are_part_of_an_audit() -> None:
     assert power.caught
     assert power.mutant > 1
     assert found.to_dict()["mutants"][0]["step"] == "number of cases"
-    text = page([found], {}, "discreet audit --all")
+    text = page(AuditTables.of([found], {}, "discreet audit --all"))
     assert "1 of 1 are caught" in text
     assert "| laplace-count | number of cases |" in text
 
@@ -187,9 +194,9 @@ def test_the_command_line_audits_a_file(tmp_path: Path) -> None:
 
 
 def test_a_violation_is_exit_code_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.audits import reference
+    from discreet.audits import exact
 
-    monkeypatch.setitem(reference.REFERENCE_MECHANISMS, "raw support", bugs.RawSupport)
+    monkeypatch.setitem(exact.REFERENCE_MECHANISMS, "raw support", bugs.RawSupport)
     result = run(
         ["audit", "raw support", "--pair", "surgery twice", "--releases", "400", "--workers", "1"],
     )
@@ -230,15 +237,19 @@ def test_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.audits import auditing
+    from discreet.audits import audit_report, audit_tables, auditing
 
-    page_ = tmp_path / "page.md"
+    page_, shipped = tmp_path / "page.md", tmp_path / "results.json"
+    monkeypatch.setattr(audit_report, "PAGE", page_.resolve())
+    monkeypatch.setattr(audit_tables, "SHIPPED", shipped)
     command = ["audit", "--all", "--quick", "--mutants", "--releases", "200", "--workers", "1"]
     command += ["--results", str(tmp_path / "kept"), "--markdown", str(page_)]
     monkeypatch.setattr(auditing, "audited_names", lambda: ["laplace-count", "travas"])
     assert run(command).exit_code == 0
     written = page_.read_text()
     assert "| laplace-count | number of cases |" in written
+    assert page(AuditTables.from_json(shipped.read_text())) == written
+    shipped.unlink()
 
     done: list[str] = []
 
@@ -247,6 +258,9 @@ def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
         return task.run()
 
     monkeypatch.setattr(auditing, "_task", counted)
+    assert run([*command[:-1], str(tmp_path / "other.md")]).exit_code == 0
+    assert not done
+    assert not shipped.exists(), "only the page of the documentation comes with what ships"
     assert run(command).exit_code == 0
     assert not done
     assert page_.read_text() == written
@@ -254,3 +268,77 @@ def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     assert set(done) == {"laplace-count"}
     for wrong in ("audit travas --results kept", "audit --all --again travas"):
         assert isinstance(run(wrong.split()).exception, ParameterError)
+
+
+SEAL = "the certificate reads as it was written"
+
+
+@pytest.fixture(scope="module")
+def log() -> EventLog:
+    return sample_log("permits", cases=400, seed=1)
+
+
+def released(log: EventLog, path: Path, seed: int | None = None) -> Path:
+    TraVaS(epsilon=1, delta=1e-3).release(log, insecure_seed=seed).write(path)
+    return path
+
+
+def forge(path: Path, old: str, new: str) -> None:
+    """Change the certificate beside a file and inside it, where it has one inside."""
+    beside = certificate_path(path)
+    text = beside.read_text()
+    assert old in text
+    beside.write_text(text.replace(old, new))
+    if path.suffix == ".xes":
+        inside = path.read_text()
+        compact = json.dumps(old)[1:-1].replace('\\"', "&quot;")
+        assert compact in inside
+        path.write_text(inside.replace(compact, json.dumps(new)[1:-1].replace('\\"', "&quot;")))
+
+
+def failed(path: Path, log: EventLog | None = None) -> list[str]:
+    return [found.check for found in audit_file(path, log)[1] if found.outcome == "fails"]
+
+
+@pytest.mark.parametrize("name", ["shared.xes", "shared.csv", "shared.parquet"])
+def test_an_honest_release_passes(tmp_path: Path, log: EventLog, name: str) -> None:
+    assert failed(released(log, tmp_path / name), log) == []
+
+
+def test_parameters_and_guarantee_changed_together_are_found(tmp_path: Path, log: EventLog) -> None:
+    path = released(log, tmp_path / "shared.csv")
+    forge(path, '"epsilon": 1.0', '"epsilon": 0.1')
+    assert failed(path) == [SEAL]
+
+
+def test_one_changed_parameter_is_found(tmp_path: Path, log: EventLog) -> None:
+    path = released(log, tmp_path / "shared.csv")
+    forge(path, '"fidelity": "strict"', '"fidelity": "published"')
+    assert failed(path)
+
+
+def test_an_edited_file_is_found(tmp_path: Path, log: EventLog) -> None:
+    path = released(log, tmp_path / "shared.csv")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]))
+    assert failed(path) == ["the content is what was released"]
+
+
+@pytest.mark.parametrize("name", ["shared.csv", "shared.xes"])
+def test_a_seeded_release_passed_off_as_private_is_found(
+    tmp_path: Path, log: EventLog, name: str
+) -> None:
+    path = released(log, tmp_path / name, seed=7)
+    assert failed(path) == []
+    assert failed(path, log) == [SEEDED]
+    forge(path, '"randomness": "seeded"', '"randomness": "operating system"')
+    assert failed(path) == [SEAL]
+    assert SEEDED in failed(path, log)
+
+
+def test_a_private_release_is_not_taken_for_a_seeded_one(tmp_path: Path, log: EventLog) -> None:
+    path = released(log, tmp_path / "shared.csv")
+    certificate, findings = audit_file(path, log, seeds=range(50))
+    assert certificate.guarantee.private
+    assert findings[-1].outcome == "holds"
+    assert "50 seeds" in findings[-1].detail

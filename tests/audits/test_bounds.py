@@ -1,11 +1,18 @@
-"""Bounds hold as often as they say, and one-run p-values agree with brute force."""
+"""Bounds hold as often as they say, and one-run p-values agree with brute force.
+
+Exact divergences: against hand-made cases, brute force over events, and the mathematics.
+"""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom
 
 from discreet.audits.bounds import (
@@ -13,9 +20,13 @@ from discreet.audits.bounds import (
     at_most,
     epsilon_from_one_run,
     epsilon_from_runs,
+    hockey_stick,
+    joint,
     one_run_p_value,
     p_value,
     promising,
+    smallest_delta,
+    smallest_epsilon,
 )
 
 
@@ -115,3 +126,55 @@ def test_guessing_at_random_refutes_nothing() -> None:
 def test_impossible_counts_are_refused() -> None:
     with pytest.raises(ValueError, match="correct ≤ guesses ≤ canaries"):
         one_run_p_value(10, 20, 5, 1.0, 0.0)
+
+
+Weights = st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any)
+
+
+def distribution(weights: list[int]) -> dict[int, Fraction]:
+    total = sum(weights)
+    return {place: Fraction(weight, total) for place, weight in enumerate(weights) if weight}
+
+
+def worst_event(
+    left: dict[int, Fraction], right: dict[int, Fraction], growth: Fraction
+) -> Fraction:
+    """The same by looking at every event there is."""
+    events = chain.from_iterable(combinations(range(4), size) for size in range(5))
+    return max(
+        sum(
+            (left.get(x, Fraction(0)) - growth * right.get(x, Fraction(0)) for x in event),
+            start=Fraction(0),
+        )
+        for event in events
+    )
+
+
+@given(Weights, Weights, st.sampled_from([Fraction(1), Fraction(3, 2), Fraction(7)]))
+def test_the_divergence_is_the_worst_event(
+    left: list[int], right: list[int], growth: Fraction
+) -> None:
+    p, q = distribution(left), distribution(right)
+    assert hockey_stick(p, q, growth) == worst_event(p, q, growth)
+
+
+@given(Weights, Weights, st.sampled_from([0.0, 0.01, 0.2]))
+def test_the_smallest_epsilon_is_just_enough(
+    left: list[int], right: list[int], delta: float
+) -> None:
+    p, q = distribution(left), distribution(right)
+    epsilon = smallest_epsilon(p, q, delta)
+    if math.isinf(epsilon):
+        assert smallest_delta(p, q, 600.0) > delta
+    else:
+        assert smallest_delta(p, q, epsilon + 1e-9) <= Fraction(delta)
+        if epsilon > 1e-6:
+            assert smallest_delta(p, q, epsilon - 1e-6) > Fraction(delta)
+
+
+def test_randomised_response() -> None:
+    p = {0: Fraction(3, 4), 1: Fraction(1, 4)}
+    q = {0: Fraction(1, 4), 1: Fraction(3, 4)}
+    assert smallest_epsilon(p, q, 0.0) == pytest.approx(math.log(3))
+    assert smallest_epsilon(joint(p, p), joint(q, q), 0.0) == pytest.approx(2 * math.log(3))
+    assert smallest_delta(p, q, 0.0) == pytest.approx(0.5)

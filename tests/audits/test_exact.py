@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from discreet.audits.exact import exact_leak, factors
-from discreet.audits.reference import GaussianCount, LaplaceCount
-from discreet.audits.sampling import releases
-from discreet.audits.subjects import Subject
+from discreet.audits.exact import GaussianCount, LaplaceCount, exact_leak, factors
+from discreet.audits.measurement import releases
+from discreet.audits.subjects import AuditSubject
 from discreet.audits.subjects import find_pair as pair
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.travas import TraVaS, UTraVaS
@@ -46,7 +45,7 @@ def holds(mechanism: Mechanism) -> Budget:
 def test_the_promise_is_kept_exactly_and_nearly_used_up(mechanism: Mechanism) -> None:
     leaks = [
         exact_leak(mechanism, *chosen.logs, holds(mechanism))
-        for chosen in Subject(mechanism.name, ready=mechanism).pairs()
+        for chosen in AuditSubject(mechanism.name, ready=mechanism).pairs()
         if mechanism.returns == "variants" or chosen.name == "one more"
     ]
     assert not any(leak is None or leak.contradicts for leak in leaks)

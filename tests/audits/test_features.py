@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.audits.exact import Figures
 from discreet.audits.features import learn_features, shown_name
-from discreet.audits.reference import Figures
 from discreet.audits.subjects import find_pair as pair
 from discreet.log.neighbours import Case, Pair, make_log
 from discreet.log.variants import Variants

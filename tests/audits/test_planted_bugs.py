@@ -6,22 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.audits import audit, measuring
-from discreet.audits.measuring import TURNS, Turn, audit_mutant, audit_pair
-from discreet.audits.mutants import numbered_by_counts
-from discreet.audits.power import chance_of_missing
-from discreet.audits.reference import LaplaceCount
-from discreet.audits.sampling import Effort
-from discreet.audits.subjects import Subject, pairs_of, subjects_of
+from discreet.audits import audit, measurement
+from discreet.audits.exact import LaplaceCount
+from discreet.audits.measurement import TURNS, Effort, Turn, audit_mutant, audit_pair
+from discreet.audits.mutation import chance_of_missing, numbered_by_counts
+from discreet.audits.subjects import AuditSubject, pairs_of, subjects_of
 from discreet.audits.subjects import find_pair as pair
 from discreet.log.neighbours import arrow
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.contributions import Contributions
-from discreet.mechanisms.generative.over_dictionary import OverDictionary
 from discreet.mechanisms.headtail import tail
 from discreet.mechanisms.headtail.examples import Examples
 from discreet.mechanisms.headtail.mechanism import TIED_HEAD, tied_head
 from discreet.mechanisms.leaves import with_leaves
+from discreet.mechanisms.trained.dictionary import OverDictionary
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs
 from tests.audits.efforts import exactly
@@ -123,7 +121,7 @@ def test_ties_at_the_cut_of_the_votes_that_raw_counts_break_are_caught(
     tied = tied_head(voted=30, tied=40)
     given = {"coverage probe": (1_600, 1_000), "few hidden: number of cases": (400,)}
     case = replace(subject.case, pairs=(tied,), given=given)
-    sound = Subject("headtail", case).build(tied)
+    sound = AuditSubject("headtail", case).build(tied)
     caught = audit(numbered_by_counts(sound), pairs=[tied], effort=BRIEF)
     assert caught.verdict == "violated"
     (found,) = caught.pairs
@@ -184,11 +182,11 @@ def test_clips_that_hold_for_few_cases_only_are_caught(monkeypatch: pytest.Monke
 def test_a_raw_number_of_cases_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though a noisy one was drawn, and paid for."""
     pytest.importorskip("torch", reason="needs the extra generative")
-    from discreet.mechanisms.travag import strict
+    from discreet.mechanisms.trained.travag import games as strict
 
     monkeypatch.setattr(strict, "COMPRESSING_STEPS", 1)
     monkeypatch.setattr(strict, "STARTING_STEPS", 1)
-    monkeypatch.setattr(measuring, "FALSE_ALARM", 1e-3)
+    monkeypatch.setattr(measurement, "FALSE_ALARM", 1e-3)
     monkeypatch.setattr(OverDictionary, "_begin", bugs.raw_number_of_cases)
     subject = bugs.led_there(name, {"steps": 2})
     assert pair(SHARED) in subject.pairs()

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.bench.plan import load_plan
+from discreet.bench.bench_plan import load_plan
 from discreet.bench.runner import DIED, limited, run, run_cell
-from discreet.bench.store import Row, Store
+from discreet.bench.store import ResultRow, Store
 from discreet.mechanisms.travas import TraVaS
 from tests.bench.conftest import PLAN
 
@@ -22,7 +22,7 @@ def test_a_grid_runs_once_and_counts_everything(small_plan: Path) -> None:
     cells, _ = load_plan(str(small_plan)).cells(small_plan.parent)
     bad = replace(cells[-1], mechanism="vanished", label="vanished")
     store = Store(small_plan.parent / "r.sqlite")
-    seen: list[Row] = []
+    seen: list[ResultRow] = []
     assert run([*cells, bad], store, workers=1, on_row=seen.append) == len(cells) + 1
     rows = store.rows()
     assert {row.key for row in rows} == {cell.key for cell in [*cells, bad]}

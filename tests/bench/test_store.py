@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.bench.store import Row, Store
+from discreet.bench.store import ResultRow, Store
 from discreet.log.errors import LogError
 
-ROW = Row(
+ROW = ResultRow(
     key="k1",
     log="Sepsis",
     label="travas",

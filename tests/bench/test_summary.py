@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.bench.plan import BenchPlan, Claim, load_plan
-from discreet.bench.report import html_report
-from discreet.bench.store import Row
+from discreet.bench.bench_plan import BenchPlan, Claim, load_plan
+from discreet.bench.bench_report import html_report
+from discreet.bench.store import ResultRow
 from discreet.bench.summary import axes_of, gaps, markdown, settings_of, verdicts
 
 
@@ -18,9 +18,9 @@ def row(
     delta: float | None = 0.01,
     outcome: str = "ok",
     **figures: float,
-) -> Row:
+) -> ResultRow:
     parameters = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
-    return Row(
+    return ResultRow(
         key=f"{label}{epsilon}{delta}{repetition}",
         log="Sepsis",
         label=label,

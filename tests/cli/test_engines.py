@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.writing import write_log
 from tests.cli.conftest import Desk
@@ -48,7 +48,7 @@ def test_the_engine_is_chosen_by_size_and_the_reason_is_said(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "engine" not in desk.run("inspect", "log.csv").stderr
-    monkeypatch.setattr("discreet.log.engines.choosing.TEXT_BYTES", 10_000)
+    monkeypatch.setattr("discreet.log.engines.capacity.TEXT_BYTES", 10_000)
     shown = desk.run("inspect", "log.csv", "--memory", "100MB")
     assert "Reading with the engine duckdb: in memory it would take about" in shown.stderr
     assert "100 MB may be used" in shown.stderr

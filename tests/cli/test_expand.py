@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from discreet.log.digest import content_digest
-from discreet.log.engines.expanding import write_expanded
+from discreet.log.engines.duckdb import write_expanded
 from discreet.log.errors import LogError
-from discreet.log.expand import one_by_one
-from discreet.log.reading import read_log
+from discreet.log.expansion import one_by_one
+from discreet.log.loading import read_log
 from discreet.log.variants import Variants
 from tests.cli.conftest import Desk
 

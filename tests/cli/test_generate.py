@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.generative.model import TrainedModel
-from discreet.generative.run import train
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
+from discreet.training.run import train
+from discreet.training.trained_model import TrainedModel
 from tests.cli.conftest import Desk
 
 pytest.importorskip("torch", reason="the extra generative is missing")

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.ledger.ledger import Ledger
 from discreet.log.errors import LogError
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.writing import write_log
 from discreet.mechanisms.travas import TraVaS
 from discreet.privacy.guarantee import Budget

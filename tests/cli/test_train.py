@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.generative.checkpoint import Checkpoint, Progress, checkpoint_path
 from discreet.ledger.ledger import Ledger
+from discreet.training.checkpoint import Checkpoint, Progress, checkpoint_path
 from tests.cli.conftest import Desk
 
 pytest.importorskip("torch", reason="the extra generative is missing")
@@ -194,7 +194,7 @@ def test_a_model_lost_while_it_was_written_is_written_again_for_nothing(desk: De
     desk.run("budget", "set", "town", "--epsilon", "1", "--delta", "1e-5")
     booked = ("--source", "town", "--epsilon", "1")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.generative.model.TrainedModel.save", _crash)
+        patch.setattr("discreet.training.trained_model.TrainedModel.save", _crash)
         with pytest.raises(MemoryError):
             desk.run(*TRAIN, *booked)
     assert not (desk.folder / MODEL).exists()

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.cli.test_commands import run
-from tests.wholelogs.logs import log_of, office
+from tests.mechanisms.whole.logs import log_of, office
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from discreet.ledger import entering as ledger_module
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
 from discreet.log.errors import LogError
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.guarantee import Budget

@@ -10,11 +10,16 @@ import polars as pl
 import pytest
 
 import discreet
-from discreet.log.cautions import PeopleWarning, TransitionsWarning, cautions
+from discreet.log.cautions import (
+    PeopleWarning,
+    TransitionsWarning,
+    cautions,
+    looks_like_a_person,
+    people_in,
+    transitions_in,
+)
 from discreet.log.events import EventLog
-from discreet.log.people import looks_like_a_person, people_in
-from discreet.log.reading import read_log
-from discreet.log.transitions import transitions_in
+from discreet.log.loading import read_log
 
 CASES, PATIENTS = 60, 25
 

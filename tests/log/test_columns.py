@@ -9,7 +9,7 @@ import pytest
 from discreet.log.columns import USUAL, choose, existing
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME
-from discreet.log.reading import column_names
+from discreet.log.loading import column_names
 
 ROLES = dict.fromkeys((CASE, ACTIVITY, TIME, LIFECYCLE))
 

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.log.digest import content_digest
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.writing import write_log
 from tests.conftest import RealLog, read_once
 

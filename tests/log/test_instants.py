@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.log.assemble import assemble
 from discreet.log.errors import LogError
-from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
+from discreet.log.events import ACTIVITY, CASE, TIME, EventLog, assemble
 from discreet.log.instants import MONDAY, SECOND, microseconds, since_start
 
 

@@ -14,7 +14,7 @@ from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.samples import PERSON, RESOURCE, SAMPLES, sample_log
 from discreet.log.samples.catalogue import PROCESSES
-from discreet.log.samples.simulation import (
+from discreet.log.samples.simulator import (
     Behaviour,
     Stage,
     Team,

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from discreet.log.attributes import Attribute
 from discreet.log.digest import content_digest
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
+from discreet.log.log_attributes import Attribute
 from discreet.log.writing import write_log
 from tests.conftest import RealLog, RealLogs, read_once
 
@@ -206,7 +206,7 @@ def test_real_logs_round_trip(
     tmp_path: Path, real_log: tuple[RealLog, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Case by case, and without needing the strict reader."""
-    monkeypatch.setattr("discreet.log.xes.read_strict", None)
+    monkeypatch.setattr("discreet.log.formats.xes.reader.read_strict", None)
     log = read_once(real_log[1])
     log = log.take_cases(range(min(log.cases, 3_000)))
     write_log(log, tmp_path / "log.xes")

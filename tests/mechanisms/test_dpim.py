@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from discreet.log.events import EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.dpim import DPIM

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
-from discreet.log.expand import expand
+from discreet.log.expansion import expand
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail, candidates

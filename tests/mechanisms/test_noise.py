@@ -6,12 +6,12 @@ from functools import partial
 
 import pytest
 
-from discreet.audits.subjects import Subject, subjects_of
+from discreet.audits.subjects import AuditSubject, subjects_of
 from discreet.privacy.randomness import Randomness
 from tests.watching import Watch
 
 
-def counting(name: str) -> list[Subject]:
+def counting(name: str) -> list[AuditSubject]:
     """A mechanism that is proved, without trees whose splits are noisy decisions, not counts."""
     return [
         one
@@ -22,7 +22,7 @@ def counting(name: str) -> list[Subject]:
     ]
 
 
-def check_noise(subject: Subject) -> None:
+def check_noise(subject: AuditSubject) -> None:
     """No step takes more of a case than it pays for, and some pair takes all of one."""
     most = 0.0
     for pair in subject.pairs():
@@ -40,5 +40,5 @@ def check_noise(subject: Subject) -> None:
     [one for name in ("df-laplace", "sapa", "laplace", "sacofa") for one in counting(name)],
     ids=lambda subject: f"{subject.mechanism} {dict(subject.parameters)}",
 )
-def test_a_case_costs_no_more_than_its_noise_pays_for(subject: Subject) -> None:
+def test_a_case_costs_no_more_than_its_noise_pays_for(subject: AuditSubject) -> None:
     check_noise(subject)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
-from discreet.log.expand import expand
+from discreet.log.expansion import expand
 from discreet.log.variants import Variants
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS, UTraVaS, expected_hidden_count

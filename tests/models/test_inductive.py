@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.log.expand import expand
+from discreet.log.expansion import expand
 from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner, segment_ends
 from discreet.models.pm4py import from_pm4py

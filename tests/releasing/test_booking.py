@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.generative.checkpoint import CheckpointError, Progress, StoppedError, checkpoint_path
-from discreet.generative.run import Show, Training
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
-from discreet.mechanisms.sequence import Sequence
+from discreet.mechanisms.trained.sequence import Sequence
 from discreet.privacy.guarantee import Budget
 from discreet.releasing.booking import booking_for
+from discreet.training.checkpoint import CheckpointError, Progress, StoppedError, checkpoint_path
+from discreet.training.run import Show, Training
 
 LOG = discreet.sample_log("hospital", cases=40, seed=1)
 STEPS = 3

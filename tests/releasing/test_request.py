@@ -10,7 +10,7 @@ import pytest
 import discreet
 from discreet.ledger.errors import LedgerError
 from discreet.log.errors import LogError
-from discreet.log.shaping import Reading
+from discreet.log.reading import Reading
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 from discreet.parameters import ParameterError
 from discreet.releasing.request import Output, Payment, Product, Request, RequestError

@@ -222,7 +222,7 @@ def test_a_trial_costs_nothing(place: Path) -> None:
 
 def test_a_training_is_stopped_and_finished_and_paid_for_once(place: Path) -> None:
     pytest.importorskip("torch", reason="the extra generative is missing")
-    from discreet.generative.checkpoint import StoppedError
+    from discreet.training.checkpoint import StoppedError
     from tests.releasing.test_booking import stop_at
 
     parameters = {"max_length": 4, "steps": 3, "alphabet": "from-log", "epsilon": 1.0}

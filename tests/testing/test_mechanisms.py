@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from discreet.artefacts.release import Release
-from discreet.audits.mutants import ByCounts
+from discreet.audits.mutation import ByCounts
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import SWAP_ONLY_CASE, AuditCase
@@ -244,7 +244,7 @@ def test_variants_numbered_by_raw_counts_are_found(
     name: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As engines once numbered them: ties of noisy counts were broken by raw ones."""
-    monkeypatch.setattr("discreet.log.engines.lazy.MemoryEngine", ByCounts)
+    monkeypatch.setattr("discreet.log.engines.view.MemoryEngine", ByCounts)
     with pytest.raises(ConformanceError, match="variants in an engine: another release"):
         check_mechanism(mechanism_class(name), only="reads no order", **given)
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from discreet.audits.subjects import Subject, subjects_of
+from discreet.audits.subjects import AuditSubject, subjects_of
 from discreet.log.events import EventLog
 from discreet.log.instants import DAY
 from discreet.log.neighbours import Case, Pair, make_log
@@ -88,7 +88,7 @@ def every() -> list[Any]:
     return [pytest.param(one, id=f"{one.mechanism}-{i}") for i, one in enumerate(fitting)]
 
 
-def at_once(subject: Subject) -> bool:
+def at_once(subject: AuditSubject) -> bool:
     """Whether a sampler accepts whatever its first round finds."""
     return subject.parameters.get("method") == "sampler" and "min_fitness" in subject.parameters
 
@@ -105,7 +105,7 @@ def neighbours(
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Public warm-ups of models may be short."""
     pytest.importorskip("torch", reason="needs the extra generative")
-    from discreet.mechanisms.travag import strict
+    from discreet.mechanisms.trained.travag import games as strict
 
     monkeypatch.setattr(strict, "COMPRESSING_STEPS", 1)
     monkeypatch.setattr(strict, "STARTING_STEPS", 1)
@@ -114,7 +114,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("seed", "times"), [(1, 1), (2, 1), (5, 30)])
 @pytest.mark.parametrize("subject", every())
 def test_a_case_of_a_variant_that_many_have_costs_what_is_paid(
-    subject: Subject, seed: int, times: int
+    subject: AuditSubject, seed: int, times: int
 ) -> None:
     """Also among thousands of cases, where noise might be less."""
     shared, mechanism = Shared.of(seed, times), subject.build(OVER)
@@ -124,7 +124,7 @@ def test_a_case_of_a_variant_that_many_have_costs_what_is_paid(
 
 
 @pytest.mark.parametrize("subject", every())
-def test_a_case_that_is_like_no_other_costs_what_is_paid(subject: Subject) -> None:
+def test_a_case_that_is_like_no_other_costs_what_is_paid(subject: AuditSubject) -> None:
     mechanism = subject.build(OVER)
     if any(isinstance(step, Selecting) for step in held_steps(mechanism)):
         pytest.skip("a new variant is a further key, which may be shown with a chance of δ")
@@ -134,7 +134,7 @@ def test_a_case_that_is_like_no_other_costs_what_is_paid(subject: Subject) -> No
 
 
 @pytest.mark.parametrize("subject", every())
-def test_cases_of_one_individual_cost_what_is_paid_for_them(subject: Subject) -> None:
+def test_cases_of_one_individual_cost_what_is_paid_for_them(subject: AuditSubject) -> None:
     mechanism = subject.build(OVER)
     if mechanism.guarantee().neighbours == "swap":
         pytest.skip("as many cases of the other log would have to go")

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.utility.attributes import value_distance, value_distance_by_activity
 from discreet.utility.evaluation import evaluate
-from tests.wholelogs.logs import Event, log_of, office
+from tests.mechanisms.whole.logs import Event, log_of, office
 
 
 def renamed(cases: list[list[Event]], old: str, new: str) -> list[list[Event]]:

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from discreet.log.assemble import assemble
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, assemble
 from discreet.log.instants import DAY
 from discreet.utility.before_after import (
     active_cases,

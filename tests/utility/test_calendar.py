@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.utility.calendar import MEASURES, Timed, remaining_error, total_variation, wait_error
-from tests.wholelogs.logs import Event, log_of, office
+from tests.mechanisms.whole.logs import Event, log_of, office
 
 
 def shifted(cases: list[list[Event]], hours: float, stretch: float = 1.0) -> list[list[Event]]:

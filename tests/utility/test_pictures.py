@@ -6,7 +6,7 @@ import pytest
 
 from discreet.utility.evaluation import evaluate
 from discreet.utility.pictures import evaluation_page, pictures, spelled
-from tests.wholelogs.logs import log_of, office
+from tests.mechanisms.whole.logs import log_of, office
 
 
 def test_a_page_has_every_picture_twice_and_well_formed() -> None:

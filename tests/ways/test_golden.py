@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from tests.golden import LOG, RELEASES, arithmetic, expected, found, in_engine, reading
 
 pytest.importorskip("torch", reason="the extra generative is missing")

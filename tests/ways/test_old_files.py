@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from discreet.generative.checkpoint import Checkpoint, checkpoint_path
-from discreet.generative.model import load_model
-from discreet.generative.run import Training
 from discreet.ledger.ledger import Ledger
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.mechanisms.registry import mechanism
-from discreet.mechanisms.sequence import Sequence
+from discreet.mechanisms.trained.sequence import Sequence
 from discreet.releasing.booking import booking_for
 from discreet.releasing.verification import check_certificate
+from discreet.training.checkpoint import Checkpoint, checkpoint_path
+from discreet.training.run import Training
+from discreet.training.trained_model import load_model
 from tests.golden import FOLDER, LOG, SOURCE
 
 pytest.importorskip("torch", reason="the extra generative is missing")

@@ -26,8 +26,8 @@ from pathlib import Path
 import discreet
 from discreet.cli.app import build
 from discreet.drawing.pages import render_page
-from discreet.log.mapping import load_mapping
-from discreet.log.shaping import Reading
+from discreet.log.reading import load_mapping
+from discreet.log.reading import Reading
 from discreet.web.api import HowRead
 
 folder = Path(sys.argv[1])
@@ -59,7 +59,7 @@ print(json.dumps({
 def test_adding_a_reading_option_is_one_edit(tmp_path: Path) -> None:
     copy = tmp_path / "src" / "discreet"
     shutil.copytree(Path(discreet.__file__).parent, copy)
-    module = copy / "log" / "shaping.py"
+    module = copy / "log" / "reading.py"
     text = module.read_text(encoding="utf-8")
     assert text.count(BEFORE) == 1
     module.write_text(text.replace(BEFORE, LINE + BEFORE), encoding="utf-8")

@@ -41,7 +41,7 @@ ENDLESS = """
 import signal, sys
 from pathlib import Path
 from discreet.web.work.__main__ import main
-from discreet.wholelogs import Whole
+from discreet.mechanisms.whole import Whole
 Whole._draw = lambda *_: signal.pause()
 main(Path(sys.argv[-1]))
 """

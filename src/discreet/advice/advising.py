@@ -16,7 +16,7 @@ from discreet.advice.facts import People, Rarity, Visible, people_of, rarity_of,
 from discreet.advice.trials import COST, DELEGATES, Trials, run_trials, trial_of
 from discreet.log.cautions import cautions
 from discreet.log.events import EventLog
-from discreet.mechanisms.generative.base import Generative
+from discreet.mechanisms.trained.base import Generative
 from discreet.parameters import ParameterError
 from discreet.privacy.words import certainty
 from discreet.releasing.catalogue import mechanism_class, mechanism_names

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.log.cautions import cautions
+from discreet.log.cautions import cautions, people_in, transitions_in
 from discreet.log.columns import WORDS
+from discreet.log.datatypes import xes_type
 from discreet.log.events import EventLog
-from discreet.log.people import people_in
-from discreet.log.texts import xes_type
-from discreet.log.transitions import transitions_in
 
 
 def describe(log: EventLog, frequent: int = 5) -> dict[str, Any]:

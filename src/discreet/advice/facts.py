@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
+from discreet.log.cautions import BOUNDS, kept_by
 from discreet.log.events import EventLog
-from discreet.log.people import BOUNDS, kept_by
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.steps import Selecting
 from discreet.releasing.request import variants_of

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from discreet._version import __version__
 from discreet.errors import DiscreetError
-from discreet.log.attributes import Attribute
+from discreet.log.log_attributes import Attribute
 from discreet.privacy.guarantee import Guarantee
 
 FORMAT = "discreet certificate 1"
@@ -176,7 +176,7 @@ def reading_of(path: Path) -> dict[str, Any]:
     """The options with which a released CSV or Parquet file is read, by the names it was given."""
     from discreet.log.columns import WORDS
     from discreet.log.files import XES_SUFFIXES
-    from discreet.log.tables import metadata_of
+    from discreet.log.formats.parquet import metadata_of
 
     text = None
     if certificate_path(path).is_file():

@@ -16,14 +16,14 @@ from typing_extensions import TypeVar
 from discreet import notebook
 from discreet.artefacts.certificate import Certificate, LedgerUse, certificate_path, versions
 from discreet.language import grouped, translate
+from discreet.log.columns import laid_out
 from discreet.log.digest import content_digest
 from discreet.log.errors import ExistsError, LogError
 from discreet.log.events import Classifier, EventLog
-from discreet.log.expand import Expansion
+from discreet.log.expansion import Expansion
 from discreet.log.files import LOG_SUFFIXES, atomic_write
-from discreet.log.layout import laid_out
-from discreet.log.variant_tables import SUFFIX as TABLE_SUFFIX
-from discreet.log.variant_tables import is_variant_table, variants_digest, write_variants
+from discreet.log.formats.variant_tables import SUFFIX as TABLE_SUFFIX
+from discreet.log.formats.variant_tables import is_variant_table, variants_digest, write_variants
 from discreet.log.variants import Variants
 from discreet.log.writing import carried, write_log
 from discreet.privacy.guarantee import Guarantee

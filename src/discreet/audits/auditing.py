@@ -1,4 +1,8 @@
-"""Audit one mechanism, or all: the pairs of logs side by side on several processors."""
+"""Audit one mechanism, all of them, or a released file.
+
+Pairs of logs are audited side by side on several processors. A released file is checked for
+whether its certificate is true to the file, the mechanism and the noise.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +13,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.audits.kept import Kept
-from discreet.audits.measuring import audit_pair
-from discreet.audits.power import measure_power, mutant_steps
+from discreet.artefacts.certificate import Certificate, Finding
+from discreet.audits.measurement import FULL, QUICK, Effort, audit_pair
+from discreet.audits.mutation import measure_power, mutant_steps
 from discreet.audits.result import CONFIDENCE, Audit, PairAudit, Power
-from discreet.audits.sampling import FULL, QUICK, Effort
-from discreet.audits.subjects import Subject, audited_names, subjects_of
+from discreet.audits.result_store import ResultStore
+from discreet.audits.subjects import AuditSubject, audited_names, subjects_of
 from discreet.log.neighbours import Pair
 from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.generative.base import Generative
+from discreet.mechanisms.trained.base import Generative
 from discreet.parameters import ParameterError
+from discreet.releasing.verification import check_certificate
+
+if TYPE_CHECKING:
+    from discreet.artefacts.release import Release
+    from discreet.log.events import EventLog
 
 Watch = Callable[[int, int, str], None]
-"""Is told how many pieces of work are done, of how many, and which was the last."""
+"""Called with the pieces of work done, their total number, and the title of the last one."""
 Outcome = PairAudit | Power | ImportError
 
 
@@ -34,9 +44,9 @@ class Task(NamedTuple):
     mechanism: str
     title: str
     trains: bool
-    """Whether models are trained."""
+    """Whether it trains models."""
     key: str
-    """All that decides what is run, but the code."""
+    """What decides the run, except the code: the key of its result."""
     run: Callable[[], PairAudit | Power]
 
 
@@ -68,7 +78,7 @@ def audit(
     if isinstance(mechanism, Mechanism):
         if parameters:
             raise ParameterError("give parameters with a mechanism's name, not with a mechanism")
-        subject = Subject(mechanism.name, _declared(mechanism), ready=mechanism)
+        subject = AuditSubject(mechanism.name, _declared(mechanism), ready=mechanism)
     else:
         subject = _subject(mechanism, parameters)
     chosen = list(pairs) if pairs is not None else subject.pairs(quick)
@@ -86,7 +96,7 @@ def audit_all(
     effort: Effort | None = None,
     workers: int | None = None,
     watch: Watch | None = None,
-    kept: Kept | None = None,
+    kept: ResultStore | None = None,
 ) -> tuple[list[Audit], dict[str, str]]:
     """Audit every mechanism with all parameters that it declares for audits.
 
@@ -125,7 +135,7 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def _subject(name: str, parameters: dict[str, Any]) -> Subject:
+def _subject(name: str, parameters: dict[str, Any]) -> AuditSubject:
     """The mechanism with these parameters, on the pairs of what it declares nearest to them."""
     declared = [one for one in subjects_of(name) if not one.case.given]
     shared = [
@@ -133,16 +143,16 @@ def _subject(name: str, parameters: dict[str, Any]) -> Subject:
         for one in declared
     ]
     nearest = declared[shared.index(max(shared))].case
-    return Subject(name, AuditCase(parameters, nearest.pairs, nearest.usual))
+    return AuditSubject(name, AuditCase(parameters, nearest.pairs, nearest.usual))
 
 
-def _ways(subject: Subject, effort: Effort) -> list[_Job]:
+def _ways(subject: AuditSubject, effort: Effort) -> list[_Job]:
     """The same mechanism where given answers lead it."""
     if subject.ready is not None:
         return []
     cases = [one.case for one in subjects_of(subject.mechanism) if one.case.given]
     ways = [
-        Subject(
+        AuditSubject(
             subject.mechanism,
             replace(case, parameters={**case.parameters, **subject.case.parameters}),
         )
@@ -163,7 +173,7 @@ def _declared(mechanism: Mechanism) -> AuditCase:
 class _Job:
     """One subject on its pairs; the share of error is divided over them."""
 
-    subject: Subject
+    subject: AuditSubject
     pairs: list[Pair]
     effort: Effort
 
@@ -239,7 +249,7 @@ def _check_fit(mechanism: Mechanism, pair: Pair) -> None:
 
 
 def _run(
-    tasks: list[Task], workers: int, watch: Watch | None, kept: Kept | None = None
+    tasks: list[Task], workers: int, watch: Watch | None, kept: ResultStore | None = None
 ) -> list[Outcome]:
     """Do the work that is not kept, in this process or in several fresh ones."""
     known = [kept.get(task.mechanism, task.key) if kept else None for task in tasks]
@@ -293,3 +303,57 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+SEEDED = "the noise is not that of a guessable seed"
+"""Title of the check for seeds."""
+
+
+def audit_file(
+    path: str | Path, log: EventLog | None = None, seeds: Iterable[int] = range(100)
+) -> tuple[Certificate, list[Finding]]:
+    """Check a released file's certificate; with the raw log, also try seeds.
+
+    A release whose noise came from a seed can be drawn again by anyone who guesses the seed. If one
+    of `seeds` gives this very file, its noise protects nobody, whatever its certificate says.
+    """
+    certificate, findings = check_certificate(path)
+    if log is None:
+        return certificate, findings
+    tried = list(seeds)
+    seed = _reproduced(certificate, log, tried)
+    if seed is None:
+        findings.append(Finding(SEEDED, "holds", f"{len(tried)} seeds tried"))
+    else:
+        admitted = "" if certificate.guarantee.randomness == "seeded" else ", though it says not"
+        detail = f"seed {seed} draws this very release from the log{admitted}"
+        findings.append(Finding(SEEDED, "fails", detail))
+    return certificate, findings
+
+
+def _reproduced(certificate: Certificate, log: EventLog, seeds: Iterable[int]) -> int | None:
+    from discreet.mechanisms.registry import mechanism
+
+    chosen = mechanism(certificate.mechanism, **certificate.parameters)
+    for seed in seeds:
+        release = chosen.release(log, insecure_seed=seed)
+        if certificate.content_sha256 in _digests(release):
+            return seed
+    return None
+
+
+def _digests(release: Release) -> list[str]:
+    """What the file would be, in each format it could be written in.
+
+    An empty release is the same whatever the seed, so it shows nothing.
+    """
+    import hashlib
+
+    from discreet.artefacts.release import Document, render
+    from discreet.log.digest import content_digest
+
+    if isinstance(release.artefact, Document):
+        texts = [render(release.artefact, suffix) for suffix in release.artefact.suffixes]
+        return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+    log = release.log()
+    return [content_digest(log)] if log.cases else []

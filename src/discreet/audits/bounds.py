@@ -1,17 +1,26 @@
-"""Lower bounds on epsilon from counted runs, each with its confidence."""
+"""Lower bounds on epsilon: from counted runs with their confidence, or exact where they are known.
+
+Counted runs give a bound that errs with a chance of at most alpha. Two known distributions give
+the hockey-stick divergence between them in rationals, which is the truth for those two logs.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.privacy.noise import exp_upper
 
+# Proof: the search for the largest product is fine enough
 SMALLEST = 1e-15
-"""What is less likely is not told apart."""
+"""Smallest probability that is told apart from 0."""
 ZOOMS = 4
-"""Each looks sixteen times nearer; what is left moves a product by less than 10⁻⁸ of itself."""
+"""Rounds of the search, each sixteen times finer; the rest moves a product by less than 10⁻⁸."""
 
 
 def at_least(hits: int, runs: int, alpha: float) -> float:
@@ -29,7 +38,7 @@ def at_most(hits: int, runs: int, alpha: float) -> float:
 
 
 def p_value(hits: int, other: int, runs: int, epsilon: float, delta: float) -> float:
-    """How likely (ε, δ) is to show an event so much more often on one log than on the other.
+    """The p-value of (ε, δ) for an event seen more often on one log than on the other.
 
     `hits` of `runs` on the log that makes the event likelier, `other` of as many on its
     neighbour. (ε, δ) demands P[E] ≤ e^ε·P′[E] + δ. For any two probabilities that keep to it,
@@ -95,7 +104,7 @@ def _wilson(hits: Floats, runs: int, z: float) -> Floats:
 def one_run_p_value(
     canaries: int, guesses: int, correct: int, epsilon: float, delta: float
 ) -> float:
-    """The chance of so many correct guesses about canaries of one run, were it (ε, δ)-DP.
+    """The p-value of (ε, δ) for a number of correct guesses about the canaries of one run.
 
     Steinke, Nasr, Jagielski: Privacy Auditing with One (1) Training Run, NeurIPS 2023,
     Theorem 5.2. Each canary is included by an independent fair coin; under pure ε the number of
@@ -120,7 +129,7 @@ def one_run_p_value(
 def epsilon_from_one_run(
     canaries: int, guesses: int, correct: int, delta: float, alpha: float
 ) -> float:
-    """The largest ε that so many correct guesses refute, with confidence 1 − alpha."""
+    """The largest ε that a number of correct guesses refutes, with confidence 1 − alpha."""
     low, high = 0.0, 1.0
     if one_run_p_value(canaries, guesses, correct, 0.0, delta) >= alpha:
         return 0.0
@@ -133,3 +142,56 @@ def epsilon_from_one_run(
         else:
             high = middle
     return low
+
+
+Distribution = Mapping[Any, Fraction]
+"""Outcome → probability. What is missing from 1 makes every divergence a lower bound."""
+
+
+def hockey_stick(left: Distribution, right: Distribution, growth: Fraction) -> Fraction:
+    """Σ max(0, P(x) − growth·Q(x)): what P exceeds growth times Q by on the worst event."""
+    nothing = Fraction(0)
+    return sum((max(nothing, p - growth * right.get(x, nothing)) for x, p in left.items()), nothing)
+
+
+def smallest_delta(left: Distribution, right: Distribution, epsilon: float) -> Fraction:
+    """The δ below which (ε, δ) fails for these two logs, in either direction.
+
+    e^ε is rounded up, so that a mechanism is never blamed for the rounding.
+    """
+    growth = exp_upper(Fraction(epsilon), 160)
+    return max(hockey_stick(left, right, growth), hockey_stick(right, left, growth))
+
+
+def smallest_epsilon(left: Distribution, right: Distribution, delta: float) -> float:
+    """The ε below which (ε, δ) fails for these two logs; infinite if none is enough."""
+    return max(_one_way(left, right, delta), _one_way(right, left, delta))
+
+
+def _one_way(left: Distribution, right: Distribution, delta: float) -> float:
+    """Take the outcomes by falling ratio: on the worst event, P − e^ε·Q = δ.
+
+    Outcomes that only P has come first. Once the mass of P passes δ, the ratio (P − δ)/Q over
+    the outcomes so far is largest where the next outcome's own ratio falls below it.
+    """
+    allowed = Fraction(delta)
+    taken = sum((p for x, p in left.items() if not right.get(x)), Fraction(0))
+    if taken > allowed:
+        return math.inf
+    ratios = sorted(
+        ((p / right[x], p, right[x]) for x, p in left.items() if right.get(x)), reverse=True
+    )
+    against = best = Fraction(0)
+    for _, p, q in ratios:
+        taken, against = taken + p, against + q
+        best = max(best, (taken - allowed) / against)
+    return max(0.0, _log(best)) if best > 0 else 0.0
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+def joint(left: Distribution, right: Distribution) -> Distribution:
+    """The distribution of two independent outcomes."""
+    return {(x, y): p * q for x, p in left.items() for y, q in right.items()}

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
 
+# Proof: fixed beforehand, so that the error can be divided among them
 GUESSED = (0.02, 0.1, 0.3, 1.0)
-"""Shares of the canaries that are guessed: fixed beforehand, the error divided among them."""
+"""Shares of the canaries that are guessed."""
 CONFIRMATIONS = 3
-"""Fresh runs that must all contradict the budget before it is called broken. One could not be
-enough: (ε, δ) allows a run to give everything away with a probability of about δ."""
+"""Fresh runs that must all contradict the budget before it is called broken. One is not enough:
+(ε, δ) allows a run to give everything away with a probability of about δ."""
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,30 @@
-"""A trained distinguisher: logistic regression on the features of an artefact.
+"""Events that tell two logs apart, one of them the score of a trained distinguisher.
 
-As in DP-Sniper (Bichsel et al., S&P 2021) the classifier is only a way to find an event: it is
-trained on runs of its own, a threshold on its score is chosen on others, and the event is
-measured on yet others, so a bad classifier costs teeth but never truth.
+An event is chosen on some runs and counted on others. The distinguisher is a logistic regression
+on the features of a release. As in DP-Sniper (Bichsel et al., S&P 2021) it is only a way to find
+an event: it is trained on runs of its own, a threshold on its score is chosen on others, and the
+event is measured on yet others, so a bad classifier costs power but never truth.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import Floats
+from discreet.audits.bounds import promising
 
+# Tuned
 MOST_ROWS = 20_000
+"""Most releases of a log that it is trained on."""
+MOST_VALUES = 200
+"""Most thresholds tried per feature."""
+LITTLE = 1e-6
+"""Weight of the gap between the two sides, which decides among events of equal promise."""
 
 
 @dataclass(frozen=True)
@@ -62,3 +73,80 @@ def _widened(features: Floats, middle: Floats, mean: Floats, spread: Floats) -> 
     plain = np.clip((features - mean) / scale, -10, 10)
     side = np.where(spread > 0, (features > middle) - 0.5, 0.0)
     return np.hstack([plain, side, np.ones((len(features), 1))])
+
+
+Relation = Literal["≥", "≤", "="]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A feature on one side of a value, and the log that makes it likelier."""
+
+    column: int
+    relation: Relation
+    value: float
+    likelier: Literal[0, 1]
+
+    def hits(self, features: Floats) -> int:
+        """How many runs it happened in."""
+        column = features[:, self.column]
+        if self.relation == "≥":
+            return int((column >= self.value).sum())
+        if self.relation == "≤":
+            return int((column <= self.value).sum())
+        return int((column == self.value).sum())
+
+    def describe(self, names: list[str]) -> str:
+        """In words."""
+        return f"{names[self.column]} {self.relation} {self.value:.6g}"
+
+
+def choose_event(
+    left: Floats, right: Floats, delta: float, columns: range | None = None
+) -> tuple[float, Event]:
+    """The event that promises the largest bound on ε, with that promise."""
+    runs = len(left)
+    best = (-np.inf, Event(0, "≥", 0.0, 1))
+    for column in columns if columns is not None else range(left.shape[1]):
+        a, b = np.sort(left[:, column]), np.sort(right[:, column])
+        values = np.unique(np.concatenate([a, b]))
+        if len(values) < 2:
+            continue
+        if len(values) > MOST_VALUES:
+            values = np.unique(
+                np.quantile(values, np.linspace(0, 1, MOST_VALUES), method="nearest")
+            )
+        before = [np.searchsorted(side, values, side="left") for side in (a, b)]
+        through = [np.searchsorted(side, values, side="right") for side in (a, b)]
+        counts: dict[Relation, list[npt.NDArray[np.int64]]] = {
+            "≥": [runs - below for below in before],
+            "≤": through,
+            "=": [upto - below for upto, below in zip(through, before, strict=True)],
+        }
+        gaps = np.diff(values) / (values[-1] - values[0])
+        wide = {"≥": np.append(0, gaps), "≤": np.append(gaps, 0), "=": np.zeros(len(values))}
+        for relation, (on_left, on_right) in counts.items():
+            for likelier, (hits, other) in enumerate(((on_left, on_right), (on_right, on_left))):
+                scores = promising(hits.astype(float), other.astype(float), runs, delta)
+                scores += LITTLE * wide[relation]
+                place = int(np.argmax(scores))
+                if scores[place] > best[0]:
+                    value = _between(values, place, relation)
+                    event = Event(column, relation, value, 1 if likelier else 0)
+                    best = (float(scores[place]), event)
+    return best
+
+
+def _between(values: Floats, place: int, relation: Relation) -> float:
+    """A threshold in the middle of the gap beside a value: chance fills it from both sides.
+
+    Whole where the values beside it are.
+    """
+    value = float(values[place])
+    other = place + {"≥": -1, "≤": 1, "=": 0}[relation]
+    if not 0 <= other < len(values):
+        return value
+    middle = (value + float(values[other])) / 2
+    if not (value.is_integer() and float(values[other]).is_integer()):
+        return middle
+    return float(math.ceil(middle) if relation == "≥" else math.floor(middle))

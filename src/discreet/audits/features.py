@@ -1,4 +1,8 @@
-"""What a distinguisher looks at: numbers read off released artefacts of any kind."""
+"""What a distinguisher looks at: numbers read off releases and off what their noisy steps answered.
+
+A mechanism's promise covers the whole transcript of its answers, so any event of it may be held
+against that. A released log may hide a noisy answer; here it is seen as it was drawn.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,22 @@ from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import Floats
 from discreet.artefacts.release import Artefact, Document
 from discreet.log.events import TIME, EventLog
 from discreet.log.neighbours import Pair, Trace, arrow
 from discreet.log.variants import Variants
+from discreet.privacy.transcript import Transcript
 
+# Tuned
 MOST = 60
-"""So many features of each sort at most."""
+"""Most features of each sort."""
+ENTRIES = 16
+"""Entries of a step's answers that are features of their own; the rest is summed up."""
+LONGEST = 4096
+"""Most entries of a step's answers that are summed up along a direction."""
 
 
 @dataclass(frozen=True)
@@ -220,3 +231,118 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
 def _first(items: Iterable[Any]) -> list[Any]:
     """The first few distinct items."""
     return list(dict.fromkeys(items))[:MOST]
+
+
+SUMMARY = (
+    "number of answers",
+    "number of entries",
+    "total",
+    "sum of squares",
+    "largest entry",
+    "smallest entry",
+    "entries that are 0",
+    "answers that are all 0",
+)
+DIRECTIONS = (
+    "along the difference",
+    "least answer along the difference",
+    "largest answer along the difference",
+)
+
+
+@dataclass(frozen=True)
+class StepFeatures:
+    """Features of one step's answers."""
+
+    step: str
+    entries: int
+    direction: Floats
+    """The direction in which the answers of the two logs differ most in trials, as one vector."""
+    each: Floats
+    """The same for single answers of one size."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        single = [f"entry {place + 1}" for place in range(self.entries)]
+        return [f"{self.step}: {what}" for what in (*SUMMARY, *DIRECTIONS, *single)]
+
+    def measure(self, transcript: Transcript) -> list[float]:
+        """The features of a transcript."""
+        answers = transcript.get(self.step, [])
+        if not answers:
+            return [0.0] * (len(SUMMARY) + len(DIRECTIONS) + self.entries)
+        flat = _flat(transcript, self.step)
+        first = np.zeros(self.entries)
+        first[: min(self.entries, len(flat))] = flat[: self.entries]
+        along = _fitted(flat, len(self.direction)) @ self.direction
+        single = [_fitted(answer, len(self.each)) @ self.each for answer in answers]
+        return [
+            float(len(answers)),
+            float(len(flat)),
+            float(flat.sum()),
+            float(flat @ flat),
+            float(flat.max(initial=0.0)),
+            float(flat.min(initial=0.0)),
+            float((flat == 0).sum()),
+            float(sum(not answer.any() for answer in answers)),
+            *(round(float(value), 6) for value in (along, min(single), max(single))),
+            *first.tolist(),
+        ]
+
+
+def learn_answers(
+    left: Sequence[Transcript], right: Sequence[Transcript], only: str | None = None
+) -> tuple[list[StepFeatures], Callable[[Sequence[Transcript]], Floats]]:
+    """Choose what to look at, from trial releases of either log that count for nothing else."""
+    names = dict.fromkeys(name for one in (*left, *right) for name in one)
+    steps = [_learn(name, left, right) for name in names if only in (None, name)]
+
+    def measure(transcripts: Sequence[Transcript]) -> Floats:
+        rows = [[v for step in steps for v in step.measure(one)] for one in transcripts]
+        return np.array(rows, dtype=np.float64).reshape(len(transcripts), -1)
+
+    return steps, measure
+
+
+def _learn(name: str, left: Sequence[Transcript], right: Sequence[Transcript]) -> StepFeatures:
+    size = max(len(_flat(one, name)) for one in (*left, *right))
+    first = max(answer.size for one in (*left, *right) for answer in one.get(name, []))
+    first = min(max(first, 1), LONGEST)
+    whole = [
+        np.array([_fitted(_flat(one, name), min(size, LONGEST)) for one in side])
+        for side in (left, right)
+    ]
+    single = [
+        np.array([_fitted(answer, first) for one in side for answer in one.get(name, [])]).reshape(
+            -1, first
+        )
+        for side in (left, right)
+    ]
+    return StepFeatures(name, min(size, ENTRIES), _direction(*whole), _direction(*single))
+
+
+def _direction(left: Floats, right: Floats) -> Floats:
+    """Differences of the means over variances: where entries are independent, the best weights."""
+    if not left.size or not right.size:
+        return np.ones(left.shape[1])
+    difference = right.mean(axis=0) - left.mean(axis=0)
+    variance = left.var(axis=0) + right.var(axis=0)
+    found: Floats = difference / (variance + 0.01 * variance.mean() + 1e-9)
+    size = float(np.abs(found).max(initial=0.0))
+    return found / size if size else np.ones_like(found)
+
+
+def _flat(transcript: Transcript, name: str) -> Floats:
+    answers = transcript.get(name, [])
+    if not answers:
+        return np.zeros(0)
+    return np.concatenate([np.asarray(a, dtype=np.float64).ravel() for a in answers])
+
+
+def _fitted(values: npt.ArrayLike, size: int) -> Floats:
+    """The values as one vector of a size, cut or filled up with zeros."""
+    flat = np.asarray(values, dtype=np.float64).ravel()
+    fitted = np.zeros(size)
+    fitted[: min(size, len(flat))] = flat[:size]
+    return fitted

@@ -11,11 +11,14 @@ from discreet.audits.exact import ExactLeak
 from discreet.privacy.guarantee import Budget, Guarantee
 
 Verdict = Literal["consistent", "violated", "no guarantee", "not tested"]
-CONFIDENCE = 0.95
 GIVEN = "given"
-"""Stands among the parameters of an audit for answers that were given."""
+"""Key of given answers among the parameters of an audit."""
+
+# Proof: every bound and every verdict is made for these
+CONFIDENCE = 0.95
+"""Confidence of a bound on ε, over all pairs of an audit together."""
 FALSE_ALARM = 1e-9
-"""The chance that one pair is called a violation though the promise holds."""
+"""Largest chance that one pair is called a violation though the promise holds."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +27,15 @@ class Evidence:
 
     against: Budget
     epsilon: float
-    """ε is at least this at the budget's δ, with the audit's confidence; from runs."""
+    """Lower bound on ε at the budget's δ, from runs, with the audit's confidence."""
     event: str
     shares: tuple[float, float]
-    """How often the event was seen on the log that makes it likelier, and on the other."""
+    """Shares of the runs that showed the event, on the log that makes it likelier and the other."""
     exact: ExactLeak | None
     contradicts: bool
     """Whether the budget is broken: by exact computation, or confirmed on fresh runs."""
     by_step: Mapping[str, float] = field(default_factory=dict)
-    """The bound from each step's answers alone, and from the release itself."""
+    """Bounds from each step's answers alone, and from the release itself."""
 
     @property
     def bound(self) -> float:
@@ -73,24 +76,24 @@ class PairAudit:
 
 @dataclass(frozen=True)
 class Power:
-    """What the audit says where one step draws no noise: whether it could have noticed."""
+    """What an audit of a mutant says, of which one step draws no noise."""
 
     step: str
     parameters: Mapping[str, Any]
-    """Those with which it was caught, or gave most away; so is the pair."""
+    """Parameters with which it was caught, or gave most away; the pair is that of the same."""
     pair: str
     runs: int
     against: Budget | None
-    """The promise of the whole, or the cost of the step where `alone`; None if it never answers."""
+    """The promise of the whole or, with `alone`, the cost of the step; None if it never answers."""
     alone: bool
-    """Whether the step was held against its own cost, the answers before it being fixed."""
+    """Whether the step was held against its own cost, with the answers before it fixed."""
     mutant: float
-    """Without its noise ε would be at least this, with 95% confidence."""
+    """Lower bound on ε without its noise, with 95% confidence."""
     event: str
     caught: bool
     """Whether the mutant came out as violated."""
     missed: float = 1.0
-    """How likely that is not to happen in another such audit."""
+    """The chance that another such audit does not catch it."""
     seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,15 +107,15 @@ class Audit:
 
     mechanism: str
     parameters: dict[str, Any]
-    """Those that were given; others as an audit chooses them."""
+    """Parameters that were given; an audit chooses the others."""
     guarantee: Guarantee
     pairs: tuple[PairAudit, ...]
     powers: tuple[Power, ...] = ()
-    """What its mutants gave away, one for each noisy step, where these were asked for."""
+    """Mutants, one for each noisy step, where these were asked for."""
 
     @property
     def command(self) -> str:
-        """What repeats it."""
+        """The command that repeats it."""
         options = [
             f"--{key.replace('_', '-')} {value}"
             for key, value in self.parameters.items()
@@ -201,7 +204,7 @@ class Audit:
 
 
 def finite(value: float) -> float | str:
-    """A number that JSON knows, or the word."""
+    """A finite number, or the word for infinity, which JSON lacks."""
     return "infinite" if math.isinf(value) else value
 
 

@@ -6,8 +6,8 @@ import difflib
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.audits.given import with_answers
-from discreet.audits.reference import REFERENCE_MECHANISMS
+from discreet.audits.exact import REFERENCE_MECHANISMS
+from discreet.audits.forced_answers import with_answers
 from discreet.audits.result import GIVEN
 from discreet.log.neighbours import Pair
 from discreet.mechanisms.audit_cases import (
@@ -31,11 +31,11 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism_class, mechanism_names
 from discreet.parameters import ParameterError
 
+# Tuned
 EPSILON, DELTA = 1.0, 0.01
-"""What is audited unless told: a δ that thousands of runs can see."""
-
+"""Default budget of an audit: a δ that thousands of runs can see."""
 QUICK_PAIRS = 3
-"""A quick audit takes so many of a mechanism's pairs, the most telling ones."""
+"""Pairs of a quick audit, the most telling ones."""
 
 LIBRARY = {
     pair.name: pair
@@ -60,17 +60,17 @@ LIBRARY = {
 
 
 @dataclass(frozen=True)
-class Subject:
+class AuditSubject:
     """One mechanism with parameters, to be audited."""
 
     mechanism: str
     case: AuditCase = AuditCase()
     ready: Mechanism | None = None
-    """The mechanism itself, where it was given."""
+    """The mechanism itself, if it was given."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those that were given, and the answers that were."""
+        """Parameters and answers that were given."""
         if self.ready:
             return dict(self.ready.settings)
         answers = {GIVEN: dict(self.case.given)} if self.case.given else {}
@@ -79,8 +79,8 @@ class Subject:
     def build(self, pair: Pair | None = None) -> Mechanism:
         """The mechanism for an audit on a pair of logs.
 
-        Parameters that are not given: ε = 1 and δ = .01, the pair's own, and as public alphabet
-        the activities of both logs.
+        Defaults: ε = 1 and δ = .01, the pair's own parameters, and the activities of both logs
+        as public alphabet.
         """
         if self.ready is not None:
             return self.ready
@@ -115,9 +115,9 @@ def audited_class(name: str) -> type[Mechanism]:
     return REFERENCE_MECHANISMS.get(name) or mechanism_class(name)
 
 
-def subjects_of(name: str) -> list[Subject]:
+def subjects_of(name: str) -> list[AuditSubject]:
     """One mechanism with all parameters that it declares for audits."""
-    return [Subject(name, case) for case in audited_class(name).audit_cases()]
+    return [AuditSubject(name, case) for case in audited_class(name).audit_cases()]
 
 
 def pairs_of(name: str) -> dict[str, Pair]:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.log.assemble import assemble
-from discreet.log.events import EventLog
+from discreet.log.events import EventLog, assemble
 from discreet.log.instants import microseconds, since_start
 from discreet.log.variants import Variants
 from discreet.models.tree import flower
@@ -22,14 +21,14 @@ class Control:
 
     meaning: str
     draw: Callable[[EventLog, Randomness], tuple[EventLog | Variants, Any]]
-    """From the log: what to measure against, and the artefact."""
+    """Returns what to measure against, and the artefact."""
     random: bool = True
     model_only: bool = False
-    """Whether it is a model, with nothing else to measure."""
+    """Whether it is a model, which is measured as such only."""
     times_only: bool = False
-    """Whether it says something of times, and of nothing else."""
+    """Whether it is measured by its times only."""
     size: float = 1.0
-    """Of the log that is measured, as a share; counts of edits are scaled up by it."""
+    """Share of the log that is measured; counts of edits are divided by it."""
 
     def scaled(self, figures: dict[str, float]) -> dict[str, float]:
         """The figures, with absolute ones as they would be for a whole log."""
@@ -40,8 +39,9 @@ class Control:
         return asked if self.random else 1
 
 
+# Tuned
 RANDOM_CASES = 500
-"""How many cases a data-free log has."""
+"""Cases of a data-free log."""
 
 
 def _ceiling(log: EventLog, rng: Randomness) -> tuple[EventLog, EventLog]:

@@ -17,10 +17,10 @@ from functools import lru_cache
 from typing import Any
 
 from discreet._version import __version__
+from discreet.bench.bench_plan import Cell
 from discreet.bench.controls import CONTROLS
-from discreet.bench.plan import Cell
-from discreet.bench.store import Outcome, Row, Store
-from discreet.log.reading import read_log
+from discreet.bench.store import Outcome, ResultRow, Store
+from discreet.log.loading import read_log
 from discreet.privacy.randomness import Randomness
 from discreet.releasing.request import Product, Request
 from discreet.releasing.way import try_out
@@ -28,6 +28,7 @@ from discreet.utility.evaluation import Evaluator
 from discreet.utility.subject import subject_of
 
 DIED = "the process died, perhaps for lack of memory"
+"""Error of a run whose process died."""
 
 
 def run(
@@ -35,7 +36,7 @@ def run(
     store: Store,
     *,
     workers: int | None = None,
-    on_row: Callable[[Row], None] = lambda row: None,
+    on_row: Callable[[ResultRow], None] = lambda row: None,
 ) -> int:
     """Run the cells that have no row yet, and return how many those were.
 
@@ -47,7 +48,7 @@ def run(
     total = len(waiting)
     many = min(workers or os.cpu_count() or 1, max(total, 1))
 
-    def keep(row: Row) -> None:
+    def keep(row: ResultRow) -> None:
         store.add(row)
         on_row(row)
 
@@ -59,9 +60,9 @@ def run(
     return total
 
 
-def _run_pool(waiting: deque[Cell], workers: int, keep: Callable[[Row], None]) -> list[Cell]:
+def _run_pool(waiting: deque[Cell], workers: int, keep: Callable[[ResultRow], None]) -> list[Cell]:
     """Work off the queue; returns the cells that were under way if a worker died."""
-    running: dict[Future[Row], Cell] = {}
+    running: dict[Future[ResultRow], Cell] = {}
     context = multiprocessing.get_context("spawn")  # forking a process with threads may hang
     with _single_threaded(), ProcessPoolExecutor(workers, mp_context=context) as pool:
         while waiting or running:
@@ -85,7 +86,7 @@ def _run_pool(waiting: deque[Cell], workers: int, keep: Callable[[Row], None]) -
     return []
 
 
-def run_cell(cell: Cell) -> Row:
+def run_cell(cell: Cell) -> ResultRow:
     """One run: release, then measure. Whatever goes wrong becomes a row."""
     began = time.perf_counter()
     try:
@@ -120,12 +121,12 @@ def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
 
 @lru_cache(maxsize=2)
 def _evaluator(path: str, digest: str, options: str) -> Evaluator:
-    """Of the log there; one that has another digest by now is read anew."""
+    """The evaluator of a log file, cached by its digest."""
     return Evaluator(read_log(path, **json.loads(options)))
 
 
-def _row(cell: Cell, outcome: Outcome, **more: Any) -> Row:
-    return Row(
+def _row(cell: Cell, outcome: Outcome, **more: Any) -> ResultRow:
+    return ResultRow(
         key=cell.key,
         log=cell.log.name,
         label=cell.label,

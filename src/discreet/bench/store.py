@@ -16,7 +16,7 @@ Outcome = Literal["ok", "empty", "failed"]
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     """The result of one run. Failed and empty runs are rows like any other."""
 
     key: str
@@ -74,7 +74,7 @@ class Store:
         with closing(sqlite3.connect(self.path, timeout=60)) as connection, connection:
             yield connection
 
-    def add(self, row: Row) -> None:
+    def add(self, row: ResultRow) -> None:
         """Write one row durably; a row of the same key stays as it is."""
         values = dict(vars(row))
         for name in _JSON:
@@ -89,7 +89,7 @@ class Store:
         with self._open() as connection:
             return {key for (key,) in connection.execute("select key from results")}
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ResultRow]:
         """All results, in no particular order."""
         with self._open() as connection:
             connection.row_factory = sqlite3.Row
@@ -97,7 +97,7 @@ class Store:
         for values in found:
             for name in _JSON:
                 values[name] = json.loads(values[name])
-        return [Row(**values) for values in found]
+        return [ResultRow(**values) for values in found]
 
     def forget_failures(self) -> int:
         """Remove failed rows, so that they are tried again; returns how many."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from statistics import fmean, stdev
 
+from discreet.bench.bench_plan import BenchPlan, Claim
 from discreet.bench.controls import CONTROLS
-from discreet.bench.plan import BenchPlan, Claim
-from discreet.bench.store import Row
+from discreet.bench.store import ResultRow
 from discreet.parameters import ParameterError
 
 
@@ -28,7 +28,7 @@ class Setting:
     log: str
     label: str
     parameters: dict[str, object]
-    rows: tuple[Row, ...]
+    rows: tuple[ResultRow, ...]
 
     @property
     def epsilon(self) -> float | None:
@@ -95,9 +95,9 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def settings_of(rows: Iterable[Row]) -> list[Setting]:
+def settings_of(rows: Iterable[ResultRow]) -> list[Setting]:
     """Group rows, controls first, then in order of label and falling budget."""
-    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[ResultRow]] = defaultdict(list)
     for row in rows:
         groups[row.log, row.label, json.dumps(row.parameters, sort_keys=True)].append(row)
     found = [

@@ -24,8 +24,8 @@ from discreet.parameters import ParameterError
 
 if TYPE_CHECKING:
     from discreet.audits.auditing import Watch
-    from discreet.audits.kept import Kept
     from discreet.audits.result import Audit
+    from discreet.audits.result_store import ResultStore
 
 STYLES = {
     "consistent": "green",
@@ -70,7 +70,11 @@ def audit(
         bool, Option("--list", help="Show the pairs of neighbouring logs.")
     ] = False,
     markdown: Annotated[
-        Path | None, Option(help="With --all: write the results as a page.")
+        Path | None,
+        Option(
+            help="With --all: write the results as a page; with docs/audits.md of a clone also "
+            "the results that the web app shows."
+        ),
     ] = None,
     results: Annotated[
         Path | None,
@@ -115,7 +119,7 @@ def audit(
     """
     from discreet.artefacts.release import check_target
     from discreet.audits import auditing
-    from discreet.audits.sampling import Effort
+    from discreet.audits.measurement import Effort
     from discreet.audits.subjects import find_pair, pairs_of
 
     if list_pairs:
@@ -171,7 +175,7 @@ def audit(
 
 
 def _show(found: list[Audit], left_out: dict[str, str]) -> None:
-    from discreet.audits.report import overview, pair_rows, step_rows
+    from discreet.audits.audit_tables import overview, pair_rows, step_rows
 
     single = len(found) == 1
     for one in found:
@@ -194,25 +198,32 @@ def _show(found: list[Audit], left_out: dict[str, str]) -> None:
 
 
 def _write(path: Path, found: list[Audit], left_out: dict[str, str], quick: bool) -> None:
-    from discreet.audits.report import page
+    """Write the page; with the documentation's own page also the results that ship with us."""
+    from discreet.audits.audit_report import PAGE, page
+    from discreet.audits.audit_tables import SHIPPED, AuditTables
     from discreet.log.files import atomic_write
 
     command = f"discreet audit --all{' --quick' if quick else ''} --markdown {path}"
-    with atomic_write(path) as stream:
-        stream.write(page(found, left_out, command).encode())
-    err.print(f"Written: {path}", markup=False)
+    tables = AuditTables.of(found, left_out, command)
+    texts = {path: page(tables)}
+    if path.resolve() == PAGE:
+        texts[SHIPPED] = tables.to_json()
+    for target, text in texts.items():
+        with atomic_write(target) as stream:
+            stream.write(text.encode())
+        err.print(f"Written: {target}", markup=False)
 
 
-def _kept(folder: Path | None, again: list[str] | None, everything: bool) -> Kept | None:
+def _kept(folder: Path | None, again: list[str] | None, everything: bool) -> ResultStore | None:
     """What is taken from a folder, and what is not."""
-    from discreet.audits.kept import Kept
+    from discreet.audits.result_store import ResultStore
     from discreet.audits.subjects import audited_class
 
     if folder is None or not everything:
         if folder is not None or again:
             raise ParameterError("--results goes with --all, and --again with --results")
         return None
-    kept = Kept(folder)
+    kept = ResultStore(folder)
     for name in again or ():
         audited_class(name)
         kept.forget(name)
@@ -234,7 +245,7 @@ def _list(mechanism: str | None, as_json: bool) -> None:
 def _file(
     file: Path, against: Path | None, seeds: int, as_json: bool, values: dict[str, Any]
 ) -> None:
-    from discreet.audits.certificates import audit_file
+    from discreet.audits.auditing import audit_file
 
     log = read(against, values) if against is not None else None
     with stage(f"auditing {file.name}"):

@@ -15,7 +15,7 @@ from discreet.cli.console import FIGURE_HEADS, err, out, print_json, show_table,
 from discreet.cli.options import Json, TakesOptions, mechanism_option, reading_options
 
 if TYPE_CHECKING:
-    from discreet.bench.plan import BenchPlan, Cell
+    from discreet.bench.bench_plan import BenchPlan, Cell
     from discreet.bench.store import Store
     from discreet.bench.summary import Setting
 
@@ -66,8 +66,8 @@ def bench(
       discreet bench --log hospital.xes -m travas -m utravas --epsilon 0.1 --epsilon 1 --delta 1e-6
     """
     from discreet.artefacts.release import check_target
-    from discreet.bench.plan import load_plan, plan_names
-    from discreet.bench.report import html_report, plots
+    from discreet.bench.bench_plan import load_plan, plan_names
+    from discreet.bench.bench_report import html_report, plots
     from discreet.bench.store import Store
     from discreet.bench.summary import gaps, markdown, settings_of
     from discreet.log.errors import LogError
@@ -134,7 +134,7 @@ def bench(
 
 
 def _from_options(logs: list[str], names: list[str]) -> BenchPlan:
-    from discreet.bench.plan import BenchPlan, Entry, Log
+    from discreet.bench.bench_plan import BenchPlan, PlanEntry, PlanLog
     from discreet.parameters import ParameterError
     from discreet.releasing.catalogue import mechanism_class
 
@@ -145,8 +145,8 @@ def _from_options(logs: list[str], names: list[str]) -> BenchPlan:
     return BenchPlan(
         name="options",
         title="Comparison of " + ", ".join(names),
-        logs=tuple(Log(file) for file in logs),
-        entries=tuple(Entry(name, name) for name in names),
+        logs=tuple(PlanLog(file) for file in logs),
+        entries=tuple(PlanEntry(name, name) for name in names),
         epsilon=(1.0,),
         delta=(1e-6,),
     )

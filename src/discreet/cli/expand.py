@@ -34,10 +34,10 @@ def expand(
     """
     from discreet.artefacts.certificate import certificate_path
     from discreet.artefacts.release import check_target, check_unused
-    from discreet.log.engines.expanding import write_expanded
+    from discreet.log.engines.duckdb import write_expanded
     from discreet.log.errors import LogError
     from discreet.log.files import atomic_write
-    from discreet.log.variant_tables import is_variant_table, read_variants, variants_digest
+    from discreet.log.formats.variant_tables import is_variant_table, read_variants, variants_digest
     from discreet.officer.checking import checked
 
     if not is_variant_table(table) or is_variant_table(output):

@@ -38,7 +38,7 @@ def generate(
       discreet generate model.discreet --cases 10000 -o drawn.csv.gz
     """
     from discreet.artefacts.release import check_target, check_unused
-    from discreet.generative.model import load_model
+    from discreet.training.trained_model import load_model
 
     check_target(output)
     check_unused(output, model, force=force)

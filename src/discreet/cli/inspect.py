@@ -40,14 +40,14 @@ def inspect(
     """
     from discreet.advice.describing import describe
     from discreet.artefacts.release import check_unused
-    from discreet.log.listing import files_read
+    from discreet.log.files import files_read
 
     if save_mapping is not None:
         check_unused(save_mapping, *files_read(log), force=force)
     found = read(log, values, further=False)
     facts = describe(found)
     if save_mapping is not None:
-        from discreet.log.mapping import save_mapping as save
+        from discreet.log.reading import save_mapping as save
 
         save(save_mapping, found, reading_options(values))
     if as_json:

@@ -116,7 +116,7 @@ def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable
 
     Mechanisms are loaded only for the command that is called, and only those it names.
     """
-    from discreet.log.shaping import Reading
+    from discreet.log.reading import Reading
 
     wanted: TakesOptions | None = getattr(function, _WANTED, None)
     if wanted is None:
@@ -239,7 +239,7 @@ def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]
 
 def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
     """Of a command's extra values those that are a mechanism's parameters and were given."""
-    from discreet.log.shaping import Reading
+    from discreet.log.reading import Reading
 
     others = {"mapping", *Reading.parameters(), *BOOKING}
     return {k: v for k, v in values.items() if k not in others and v is not None}
@@ -247,8 +247,7 @@ def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
 
 def reading_options(values: dict[str, Any]) -> dict[str, Any]:
     """How the log is to be read: what the mapping file says, unless an option says otherwise."""
-    from discreet.log.mapping import load_mapping
-    from discreet.log.shaping import Reading
+    from discreet.log.reading import Reading, load_mapping
 
     offered = Reading.parameters("command")
     given = {k: v for k, v in values.items() if k in offered and v is not None}
@@ -260,7 +259,7 @@ def request_of(
     log: Path, output: Path, product: Product, values: dict[str, Any], seed: int | None
 ) -> Request:
     """What a command with the options of `BOOKING` asks for."""
-    from discreet.log.shaping import Reading
+    from discreet.log.reading import Reading
     from discreet.releasing.request import Output, Payment, Request
 
     return Request(
@@ -281,7 +280,7 @@ def request_of(
 def read(path: Path, values: dict[str, Any], *, further: bool = True) -> EventLog:
     """Read the log as the options say; without further columns if none are asked for."""
     from discreet.cli.console import stage, steward_note
-    from discreet.log.shaping import Reading
+    from discreet.log.reading import Reading
     from discreet.releasing.way import read as read_as
 
     reading = Reading(**{"further": further, **reading_options(values)})
@@ -300,7 +299,7 @@ def _address(path: Path) -> str | Path:
 def check_page(path: Path, *inputs: Path, force: bool) -> None:
     """Refuse a page that could not be written, or would replace something."""
     from discreet.artefacts.release import check_target, check_unused
-    from discreet.log.listing import files_read
+    from discreet.log.files import files_read
 
     check_target(path, (".html", ".htm"))
     check_unused(path, *(file for one in inputs for file in files_read(one)), force=force)

@@ -142,7 +142,7 @@ def _show_look(outcome: Outcome) -> None:
 
 def _show_place(error: RescuedError) -> None:
     """Say where a release lies that could not be written to its place."""
-    from discreet.log.variant_tables import is_variant_table
+    from discreet.log.formats.variant_tables import is_variant_table
 
     table = " (discreet expand makes a log of it)" if is_variant_table(error.place) else ""
     complain(error.reason)

@@ -23,8 +23,8 @@ from discreet.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from discreet.generative.checkpoint import Progress, StoppedError
-    from discreet.mechanisms.generative.base import Generative
+    from discreet.mechanisms.trained.base import Generative
+    from discreet.training.checkpoint import Progress, StoppedError
 
 LINES_EVERY = 10.0
 """Seconds between lines of progress where there is no screen."""
@@ -65,9 +65,9 @@ def train(
       discreet train log.xes -o model.discreet --source hospital-a --purpose "yearly report"
       discreet generate model.discreet --cases 10000 -o drawn.xes
     """
-    from discreet.generative.checkpoint import StoppedError
     from discreet.releasing.request import Product
     from discreet.releasing.way import carry_out
+    from discreet.training.checkpoint import StoppedError
 
     product = Product(mechanism, given_parameters(values), model=True)
     request = request_of(log, output, product, values, insecure_seed)

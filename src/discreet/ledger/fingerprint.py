@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Ints
-from discreet.log.engines.lazy import EngineLog
 from discreet.log.engines.memory import hashed
+from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, EventLog
 from discreet.log.instants import microseconds

@@ -28,7 +28,7 @@ class Cases:
     times: Integers
     column: Callable[[str], pl.Series]
     kept: dict[Any, Any] = field(default_factory=dict)
-    """What one question computed of these cases, for the next ones."""
+    """What one question computed of these cases and later ones reuse."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -40,7 +40,7 @@ adds by itself, so that the answer for all cases is the sum, however they are di
 
 
 class Sums(Protocol):
-    """The cases of a log for whoever needs only sums over them."""
+    """The cases of a log, read through sums over them only."""
 
     @property
     def schema(self) -> pl.DataFrame:
@@ -51,12 +51,12 @@ class Sums(Protocol):
 
 
 def amounts(key: Ints | pl.Series, amount: Ints) -> pl.DataFrame:
-    """An answer."""
+    """An answer: the amount of each key."""
     return pl.DataFrame({KEY: key, AMOUNT: pl.Series(amount, dtype=pl.Int64)})
 
 
 def added(answers: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Answers for some cases each as one for all of them."""
+    """The answers for parts of the cases as one answer for all of them."""
     found = list(answers)  # an empty log has one, too
     if len(found) == 1:
         return found[0]

@@ -1,14 +1,48 @@
 """What the holder of a log should know before it is released: whom a promise covers, and of what.
 
-It is read from the raw log: said to its holder, and never part of a release.
+Two mistakes are common: people have several cases, and every transition of a lifecycle is read as
+an event. A column looks like a person's by its name alone, which is public. Everything else here is
+read from the raw log: it is said to the log's holder and never part of a release.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import Integers
 from discreet.errors import DiscreetWarning
-from discreet.log.events import EventLog
-from discreet.log.people import PeopleColumn, people_in
-from discreet.log.transitions import Transitions, transitions_in
+from discreet.log.columns import WORDS
+from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, EventLog
+
+_WHO = (
+    "patient", "person", "individual", "people", "customer", "client", "citizen", "applicant",
+    "claimant", "insured", "policyholder", "member", "student", "pupil", "passenger", "guest",
+    "resident", "debtor", "borrower", "taxpayer", "employee", "mrn", "ssn", "bsn",
+    "patientin", "kunde", "kundin", "mandant", "bürger", "buerger", "versicherter", "versicherte",
+    "antragsteller", "antragstellerin", "mitglied", "schüler", "schueler", "bewohner", "schuldner",
+    "mitarbeiter",
+)  # fmt: skip
+"""Words for people in the names of columns, in English and German."""
+
+_ID = (
+    "id", "no", "nr", "num", "number", "nummer", "key", "code", "name", "identifier", "ident",
+    "ref", "reference", "hash", "pseudonym", "uuid", "guid",
+)  # fmt: skip
+
+_PERSON = re.compile(rf"(case)?(id)?({'|'.join(_WHO)})(s|e?n)?({'|'.join(_ID)})*")
+
+_USUAL = "complete"
+
+# Tuned
+BOUNDS = (1, 2, 3, 5, 10, 20, 50, 100)
+"""Bounds on the cases of a person to choose from."""
+
+ENOUGH = 0.95
+"""Least share of the cases that an offered bound keeps."""
 
 
 class PeopleWarning(DiscreetWarning):
@@ -20,7 +54,7 @@ class TransitionsWarning(DiscreetWarning):
 
 
 def cautions(log: EventLog, *, people_protected: bool = False) -> list[DiscreetWarning]:
-    """What is to be said of a log; about people unless a bound on their cases protects them."""
+    """The warnings about a log; about people unless a bound on their cases protects them."""
     found: list[DiscreetWarning] = []
     people = None if people_protected else people_in(log)
     if people is not None and people.most != 1:
@@ -29,6 +63,123 @@ def cautions(log: EventLog, *, people_protected: bool = False) -> list[DiscreetW
     if transitions is not None:
         found.append(TransitionsWarning(_of_transitions(transitions)))
     return found
+
+
+@dataclass(frozen=True)
+class PeopleColumn:
+    """A column of people; the figures are None where the events are not in this process."""
+
+    column: str
+    named: bool
+    """Whether it was named as the column of the individuals, or only looks like it."""
+    people: int | None = None
+    cases: int | None = None
+    most: int | None = None
+    """The most cases of one person."""
+    bound: int | None = None
+    """A bound on the cases of a person that keeps nearly all of them."""
+    kept: float | None = None
+    """The share of the cases that it keeps."""
+
+    @classmethod
+    def of(cls, column: str, owned: Integers, *, named: bool) -> PeopleColumn:
+        """The figures of a column, from the number of cases of each person."""
+        bound, kept = offered(owned)
+        return cls(column, named, len(owned), int(owned.sum()), int(owned.max()), bound, kept)
+
+
+def looks_like_a_person(column: str) -> bool:
+    """Whether the name of a column is one for people, such as `patient_id`."""
+    return _PERSON.fullmatch(re.sub(r"[\W_]+", "", column).casefold()) is not None
+
+
+def people_in(log: EventLog) -> PeopleColumn | None:
+    """The people of a log: as they were named, or by a column that looks like theirs.
+
+    A column that changes within a case is no person's, and where everybody has one case only, to
+    protect cases is to protect people.
+    """
+    if log.individual is not None:
+        return PeopleColumn.of(log.individual_column or "", log.cases_of_individuals(), named=True)
+    unknown = None
+    for name in log.schema().columns:
+        column = log.names.get(name, name.removeprefix("original:"))
+        if name in WORDS or not looks_like_a_person(column):
+            continue
+        rows = log.at_hand(CASE, name)
+        if rows is None:
+            unknown = unknown or PeopleColumn(column, named=False)
+            continue
+        owned = _owned(rows)
+        if owned is not None and owned.max() > 1:
+            return PeopleColumn.of(column, owned, named=False)
+    return unknown
+
+
+def kept_by(owned: Integers, bound: int) -> float:
+    """The share of the cases left if each person keeps at most `bound` of them."""
+    return float(np.minimum(owned, bound).sum() / owned.sum())
+
+
+def offered(owned: Integers) -> tuple[int, float]:
+    """The smallest bound that keeps nearly all cases, and the share that it keeps."""
+    for bound in BOUNDS:
+        if kept_by(owned, bound) >= ENOUGH:
+            return bound, kept_by(owned, bound)
+    return BOUNDS[-1], kept_by(owned, BOUNDS[-1])
+
+
+def _owned(rows: pl.DataFrame) -> Integers | None:
+    """The number of cases of each person; None if the column changes within a case."""
+    kind = rows.dtypes[1]
+    if kind.is_nested() or kind in (pl.Binary, pl.Object):
+        return None
+    pairs = rows.drop_nulls().unique()
+    case, person = pairs.columns
+    if pairs.is_empty() or pairs[case].n_unique() < pairs.height:
+        return None
+    return pairs.group_by(person).len()["len"].cast(pl.Int64).to_numpy()
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """The lifecycle column; its counts are empty where the events are not in this process."""
+
+    column: str
+    events: dict[str, int]
+    """The number of events of each transition, the most frequent first."""
+    repeating: float | None = None
+    """The share of the cases in which some activity comes more than once."""
+    alone: float | None = None
+    """The same share if only events of the offered transition are kept."""
+
+    @property
+    def offered(self) -> str:
+        """The transition that may stand for the others."""
+        usual = (name for name in self.events if name.casefold() == _USUAL)
+        return next(usual, next(iter(self.events), _USUAL))
+
+
+def transitions_in(log: EventLog) -> Transitions | None:
+    """The transitions of a log whose events are read as if there were none; None if all is well."""
+    if log.classifier != "activity" or log.transitions or LIFECYCLE not in log.schema().columns:
+        return None
+    column = log.names.get(LIFECYCLE, LIFECYCLE)
+    rows = log.at_hand(CASE, ACTIVITY, LIFECYCLE)
+    if rows is None:
+        return Transitions(column, {})
+    many = rows[LIFECYCLE].drop_nulls().value_counts(sort=True)
+    if many.height < 2:
+        return None
+    found = Transitions(column, dict(many.iter_rows()))
+    only = rows.filter(pl.col(LIFECYCLE).is_null() | (pl.col(LIFECYCLE) == found.offered))
+    return Transitions(column, found.events, _repeating(rows), _repeating(only))
+
+
+def _repeating(rows: pl.DataFrame) -> float:
+    """The share of the cases in which some activity comes more than once."""
+    each = rows.group_by(CASE).agg((pl.len() > pl.col(ACTIVITY).n_unique()).alias("repeats"))
+    return float(each["repeats"].mean() or 0.0)  # type: ignore[arg-type]
 
 
 def _of_people(found: PeopleColumn) -> str:

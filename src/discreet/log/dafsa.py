@@ -131,7 +131,7 @@ def _prefix_tree(variants: Variants) -> tuple[Integers, Integers, Booleans, Inte
 
 
 def _shared(variants: Variants, variant: Integers, level: Any) -> Integers:
-    """How many events each variant has in common with the beginning of the one before it."""
+    """The number of first events that each variant shares with the one before it."""
     codes, offsets, lengths = variants.codes, variants.offsets, variants.lengths
     shared = np.zeros(len(variants), dtype=np.int64)
     before = variant - 1

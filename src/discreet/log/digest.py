@@ -10,24 +10,25 @@ from operator import mul
 import numpy as np
 import polars as pl
 
+from discreet.log.datatypes import as_text, per_case
 from discreet.log.events import CASE, TIME, EventLog
-from discreet.log.expand import Expansion
-from discreet.log.texts import as_text, per_case
+from discreet.log.expansion import Expansion
 from discreet.log.variants import spans
 
+# Tuned
 CASES_AT_ONCE = 100_000
-"""Cases that are handed over at a time."""
+"""Cases hashed at a time."""
 
 VALUES_AT_ONCE = 1_000_000
-"""Values that are joined at a time."""
+"""Values joined at a time."""
 
 
 def content_digest(log: EventLog | Expansion) -> str:
     """SHA-256 of the events: every column by name, cases by identifier, events in their order.
 
     Written to XES, CSV or Parquet and read again, a log keeps its digest; a changed, added or
-    removed value, event or column changes it. Attributes of the whole log do not count. Of an
-    expansion every variant is put into words once.
+    removed value, event or column changes it. Attributes of the whole log do not count. The
+    texts of an expansion are made once for each variant.
     """
     total = hashlib.sha256()
     columns = _expanded(log) if isinstance(log, Expansion) else _columns(log)
@@ -40,7 +41,7 @@ def content_digest(log: EventLog | Expansion) -> str:
 
 
 Parts = tuple[tuple[int, Iterator[bytes]], ...]
-"""What is said of a column: its name, the length of each value, the values; sizes before each."""
+"""The parts of a column, each with its size: its name, the length of each value, the values."""
 
 
 def _columns(log: EventLog) -> Iterator[Parts]:

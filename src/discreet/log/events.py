@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +13,9 @@ import polars as pl
 
 from discreet import notebook
 from discreet.arrays import Integers, Ints
-from discreet.log.counted import Counted
 from discreet.log.errors import LogError
-from discreet.log.times import Clocks, microseconds_of
-from discreet.log.variants import Variants, as_pandas, spans
+from discreet.log.timestamps import Clocks, microseconds_of
+from discreet.log.variants import VariantCounts, Variants, as_pandas, spans
 
 CASE = "case:concept:name"
 ACTIVITY = "concept:name"
@@ -26,8 +25,9 @@ LIFECYCLE = "lifecycle:transition"
 Classifier = Literal["activity", "activity+lifecycle"]
 
 Reads = Literal["counts", "variants", "cases", "events"]
-"""What of a log is read: how many cases follow each variant and the sequences of a few, all
-sequences, sums over cases as well, or single events. The less is read, the larger a log may be."""
+"""What a mechanism reads of a log: how many cases follow each variant and the sequences of a few,
+all sequences, sums over cases as well, or single events. The less it reads, the larger a log may
+be."""
 
 
 class LeftOut(NamedTuple):
@@ -60,7 +60,7 @@ class EventLog:
     clocks: Clocks = Clocks()
     classifier: Classifier = "activity"
     transitions: tuple[str, ...] = ()
-    """Those of the lifecycle whose events were kept, unless all were."""
+    """The lifecycle transitions whose events were kept; empty if all were."""
     whole_schema: pl.DataFrame | None = None
     """The columns of the file under their names here, if some were left out; without rows."""
     origin: tuple[Path, ...] = ()
@@ -142,8 +142,8 @@ class EventLog:
         return self._counted[0]
 
     @property
-    def counted(self) -> Counted:
-        """The same; where they are too many, sequences come only when they are taken."""
+    def counted(self) -> VariantCounts:
+        """The variants; where they are too many, counts only, with sequences on demand."""
         return self.variants
 
     @property
@@ -153,12 +153,12 @@ class EventLog:
 
     @property
     def case_column(self) -> str:
-        """What the column of the cases was called where the log came from."""
+        """The original name of the column of the cases."""
         return self.names.get(CASE, CASE)
 
     @property
     def individual_column(self) -> str | None:
-        """What the column of the individuals was called where the log came from."""
+        """The original name of the column of the individuals."""
         if self.individual is None or self.individual == CASE:
             return self.individual and self.case_column
         return self.names.get(self.individual, self.individual.removeprefix("original:"))
@@ -184,7 +184,7 @@ class EventLog:
         return first
 
     def cases_of_individuals(self) -> Integers:
-        """How many cases each individual has, in no telling order."""
+        """The number of cases of each individual, in ascending order."""
         return np.sort(np.bincount(self.individual_of_case))
 
     def period(self) -> tuple[int, int] | None:
@@ -205,10 +205,10 @@ class EventLog:
         return self.table.select(columns)[self.order]
 
     def require(self, reads: Reads, columns: Sequence[str] = ()) -> None:
-        """Raise LogError if what a mechanism reads cannot be had; of a log in memory all can."""
+        """Raise LogError if what a mechanism reads is not available; in memory everything is."""
 
     def prepare(self, cases: int, reads: Reads, columns: Sequence[str] = ()) -> None:
-        """Raise LogError if so many cases of each individual, and what is read, cannot be had."""
+        """Raise LogError if `cases` cases of each individual cannot be chosen and read."""
 
     def take_cases(self, chosen: Ints | Sequence[int]) -> EventLog:
         """The chosen cases, in the order given."""
@@ -222,7 +222,7 @@ class EventLog:
         return self.frame
 
     def to_pandas(self) -> Any:
-        """The same as a pandas frame, as PM4Py takes it."""
+        """The events as a pandas frame, as PM4Py takes it."""
         return as_pandas(self.frame)
 
     def __repr__(self) -> str:
@@ -237,8 +237,45 @@ class EventLog:
         return notebook.box(repr(self), notebook.table(head.columns, rows))
 
 
+def assemble(
+    names: Sequence[str],
+    activities: Sequence[str],
+    codes: Ints,
+    offsets: Ints,
+    times: Ints,
+    columns: Mapping[str, pl.Series] | None = None,
+) -> EventLog:
+    """A log from parts that are already in order.
+
+    Case `i`, called `names[i]`, has the events `codes[offsets[i]:offsets[i + 1]]`. `times` are
+    microseconds since 1970, never decreasing within a case. Activities that do not occur are left
+    out.
+    """
+    used = np.flatnonzero(np.bincount(codes, minlength=len(activities))).tolist()
+    labels = pl.Series([activities[code] for code in used], dtype=pl.String)
+    recode = np.zeros(len(activities), dtype=np.int64)
+    recode[used] = np.arange(len(used))
+    fresh = recode[codes]
+    case = np.repeat(np.arange(len(names)), np.diff(offsets))
+    table = pl.DataFrame(
+        {
+            CASE: pl.Series(names, dtype=pl.String).gather(case),
+            ACTIVITY: labels.gather(fresh),
+            TIME: pl.Series(times, dtype=pl.Int64).cast(pl.Datetime("us", "UTC")),
+            **(columns or {}),
+        }
+    )
+    return EventLog(
+        table=table,
+        order=np.arange(len(codes)),
+        activities=tuple(labels),
+        codes=fresh.astype(np.int32),
+        offsets=np.asarray(offsets, dtype=np.int64),
+    )
+
+
 def no_individuals() -> LogError:
-    """What is said where individuals are asked for and the log names none."""
+    """The error for a log without the individuals that are asked for."""
     return LogError(
         "this log has no individual column; name one when reading it "
         "(individual=..., on the command line --individual COLUMN)"
@@ -246,7 +283,7 @@ def no_individuals() -> LogError:
 
 
 def labels_of(table: pl.DataFrame, classifier: Classifier) -> pl.Series:
-    """What counts as the activity of each event."""
+    """The activity of each event under a classifier."""
     labels = table[ACTIVITY].cast(pl.String)
     if classifier == "activity+lifecycle":
         if LIFECYCLE not in table.columns:

@@ -1,31 +1,91 @@
-"""Opening and replacing files: clear errors on the way in, all or nothing on the way out."""
+"""Files: which are meant, reading them, whether they stay the same, replacing them all or nothing.
+
+Every failure is a LogError that says what to do.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import gzip
 import io
 import os
 import sys
 import tempfile
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, Self, cast
 
 from discreet.log.errors import LogError
 
 XES_SUFFIXES = (".xes", ".xes.gz")
 LOG_SUFFIXES = (*XES_SUFFIXES, ".csv", ".csv.gz", ".parquet")
-"""How the name of a log may end."""
+"""Endings of the names of logs that can be written."""
+
+PARQUET = ".parquet"
 
 XML_FORBIDS = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 """Characters that XML cannot carry, even escaped."""
 
 CSV_FORBIDS = "\x00"
-"""What no reader of CSV takes for text."""
+"""The character that no reader of CSV takes for text."""
 
 GZIP_MAGIC = b"\x1f\x8b"
+
+# Proof: a later change bears a later time
+TICK = 20_000_000
+"""Nanoseconds in which a system may give two changes of a file the same time."""
+
+_TRIES = 100
+"""Looks at a file that keeps changing before it is refused."""
+
+
+def files_of(path: Path) -> tuple[Path, ...]:
+    """The files in the order of their names, which is part of how events are ordered.
+
+    Of a folder, those that end in .parquet at any depth; names that begin with a dot or an
+    underscore are tools' own.
+    """
+    if path.is_dir():
+        inside = sorted(
+            file
+            for file in path.rglob("*")
+            if file.name.lower().endswith(PARQUET)
+            and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+        )
+        if not inside:
+            raise LogError(f"{path} is a folder without Parquet files; name one file in it")
+        return tuple(inside)
+    if not path.exists() and glob.has_magic(str(path)):
+        matching = sorted(Path(found) for found in glob.iglob(str(path), recursive=True))  # noqa: PTH207 (a pattern may begin anywhere)
+        if not matching:
+            raise LogError(f"no file matches {path}; check the pattern")
+        return tuple(matching)
+    return (path,)
+
+
+def origin_of(data: object) -> tuple[Path, ...]:
+    """The files or the folder that data are read from; nothing for frames and databases."""
+    if not isinstance(data, str | os.PathLike) or str(data) == "-":
+        return ()
+    path = Path(data)
+    try:
+        found = (path,) if path.exists() else files_of(path)
+        return tuple(one.resolve() for one in found if one.exists())
+    except (OSError, LogError):  # the address of a database
+        return ()
+
+
+def files_read(data: object) -> tuple[Path, ...]:
+    """The single files that data are read from, also those of a folder."""
+    return tuple(file for one in origin_of(data) for file in _inside(one))
+
+
+def _inside(path: Path) -> tuple[Path, ...]:
+    return files_of(path) if path.is_dir() else (path,)
 
 
 @contextlib.contextmanager
@@ -74,7 +134,7 @@ def readable(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def standard_input() -> Iterator[Path]:
-    """What comes in by a pipe, as a file whose name fits its beginning; removed afterwards."""
+    """Standard input as a temporary file whose name fits its beginning."""
     data = sys.stdin.buffer.read()
     begin = gzip.GzipFile(fileobj=io.BytesIO(data)) if data[:2] == GZIP_MAGIC else io.BytesIO(data)
     with readable(Path("standard input")):
@@ -89,6 +149,78 @@ def standard_input() -> Iterator[Path]:
         path = Path(folder) / f"standard input{suffix}"
         path.write_bytes(data)
         yield path
+
+
+class FileState(NamedTuple):
+    """The system's record of a file: replacing or rewriting it changes at least one field."""
+
+    device: int
+    number: int
+    size: int
+    written: int
+    changed: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Files, and the state in which each was found.
+
+    A file that is replaced has another number; one that is written in place has another time of
+    change, which programs cannot set. What was taken less than a tick after a change is taken
+    again, so that every later change bears a later time. Hence equal states before and after
+    reading mean that nothing was written in between.
+    """
+
+    states: tuple[tuple[Path, FileState | None], ...] = ()
+
+    @classmethod
+    def of(cls, files: Iterable[Path]) -> Self:
+        """The files as they are now."""
+        return cls(tuple((path, _settled(path)) for path in files))
+
+    def check(self) -> None:
+        """Raise LogError if one of the files is no longer what it was."""
+        for path, state in self.states:
+            if _state(path) != state:
+                raise _changing(path)
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Raise LogError, whatever came of reading, if one of the files changed meanwhile."""
+        try:
+            yield
+        finally:
+            self.check()
+
+
+def _settled(path: Path) -> FileState | None:
+    for _ in range(_TRIES):
+        state = _state(path)
+        age = TICK if state is None else time.time_ns() - max(state.written, state.changed)
+        if not 0 <= age < TICK:
+            return state
+        time.sleep((TICK - age) / 1e9)
+    raise _changing(path)
+
+
+def _state(path: Path) -> FileState | None:
+    """None where there is no such file, which reading will say, or no file but a pipe."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    if not path.is_file():
+        return None
+    return FileState(
+        found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    )
+
+
+def _changing(path: Path) -> LogError:
+    return LogError(
+        f"{path.name} was changed after reading began, so what was read may be of two logs; read "
+        "it again when nobody writes to it any more, or read a copy"
+    )
 
 
 @contextlib.contextmanager

@@ -57,7 +57,7 @@ class Follows:
         starts: Integers | Floats,
         ends: Integers | Floats,
     ) -> Follows:
-        """From the counts between activities, and how often each starts and ends a case."""
+        """A graph from the counts between activities, and how often each starts and ends a case."""
         counts = np.zeros((len(starts) + 1, len(starts) + 1))
         counts[:-1, :-1], counts[-1, :-1], counts[:-1, -1] = between, starts, ends
         return cls(activities, counts)
@@ -69,17 +69,17 @@ class Follows:
 
     @property
     def starts(self) -> Integers | Floats:
-        """How often each activity starts a case."""
+        """The number of cases that each activity starts."""
         return self.counts[-1, :-1]
 
     @property
     def ends(self) -> Integers | Floats:
-        """How often each activity ends a case."""
+        """The number of cases that each activity ends."""
         return self.counts[:-1, -1]
 
     @property
     def cases(self) -> int:
-        """How many cases begin."""
+        """The number of cases that begin."""
         return int(self.counts[-1].sum())
 
     def __iter__(self) -> Iterator[tuple[str | None, str | None, int]]:
@@ -100,12 +100,12 @@ class Follows:
         return f"Follows({len(self.activities)} activities, {len(self)} pairs, {self.cases} cases)"
 
     def trimmed(self) -> Follows:
-        """Only the activities that some pair names."""
+        """The graph without activities that no pair names."""
         named = (self.counts[:-1] != 0).any(axis=1) | (self.counts[:, :-1] != 0).any(axis=0)
         return self if named.all() else self.part(np.flatnonzero(named).tolist())
 
     def part(self, members: Iterable[int]) -> Follows:
-        """Only these activities, by their numbers."""
+        """The graph of only these activities, given by their numbers."""
         chosen = sorted(members)
         kept = [*chosen, len(self.activities)]
         labels = tuple(self.activities[i] for i in chosen)

@@ -8,7 +8,7 @@ import polars as pl
 from discreet.arrays import Integers
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
-from discreet.log.times import microseconds_of
+from discreet.log.timestamps import microseconds_of
 
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
@@ -42,7 +42,7 @@ def microseconds(log: EventLog) -> Integers:
 
 
 def no_times() -> LogError:
-    """What is said where times are asked for and the log has none."""
+    """The error for a log without the times that are asked for."""
     return LogError(
         "this log has no timestamps, and its times are asked for; name their column when "
         "reading it (timestamp=...), or use a mechanism that returns variants, such as travas"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from discreet.log.engines.lazy import staying
+from discreet.log.engines.view import staying
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import DAY, HOUR
 
@@ -42,15 +42,15 @@ class Pair:
     added: Case
     removed: Case | None = None
     public: Mapping[str, object] = field(default_factory=dict)
-    """Parameters that make it tell most, unless they are given."""
+    """Parameters under which its logs are easiest to tell apart, unless they are given."""
     values: Mapping[str, Value] = field(default_factory=dict)
     """Further columns of the common cases."""
     values_of: Mapping[Trace, Mapping[str, Value]] = field(default_factory=dict)
-    """The same where common cases of a trace have others."""
+    """Further columns of the common cases of a trace, where they have others."""
     canaries: tuple[Trace, ...] = ()
-    """For audits in one run: cases that are put in or left out by a coin each."""
+    """For audits in one run: cases that are each put in or left out by a coin."""
     in_engine: bool = False
-    """Whether the variants stay in an engine, as those of a log that has millions."""
+    """Whether the variants stay in an engine, as those of a log with millions do."""
 
     @classmethod
     def told(cls, name: str, story: str, change: str, **more: Any) -> Pair:

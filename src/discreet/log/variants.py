@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key", bound=tuple[str, ...])
 
+# Tuned
 MANY = 20_000
-"""From about so many sequences on Polars tells them apart and sorts them in less time."""
+"""Sequences from which on Polars sorts and distinguishes them faster than Python; timed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,7 +79,7 @@ class Variants:
 
     @classmethod
     def empty(cls, activities: tuple[str, ...] = ()) -> Variants:
-        """No case at all."""
+        """The variants of no case."""
         none = np.zeros(0, dtype=np.int64)
         return cls(activities, none.astype(np.int32), np.zeros(1, dtype=np.int64), none)
 
@@ -139,7 +140,7 @@ class Variants:
         return Variants(self.activities, self.codes[kept], offsets, self.counts)
 
     def through(self, labels: tuple[str, ...]) -> Variants:
-        """Only the events with these labels, coded by their place in `labels`; likewise."""
+        """Only the events with these labels, coded by place; equal sequences are not merged."""
         place = {label: code for code, label in enumerate(labels)}
         recode = np.array([place.get(label, -1) for label in self.activities], dtype=np.int32)
         codes = recode[self.codes] if len(self.codes) else self.codes
@@ -175,7 +176,7 @@ class Variants:
         )
 
     def to_pandas(self) -> Any:
-        """The same as a pandas frame."""
+        """The variants as a pandas frame."""
         return as_pandas(self.to_polars())
 
     def __repr__(self) -> str:
@@ -190,8 +191,39 @@ class Variants:
         return notebook.box(repr(self), notebook.table(("cases", "variant"), rows))
 
 
+class VariantCounts(Protocol):
+    """A multiset of sequences that may be too many for this process to hold.
+
+    `counts` says how many cases follow each sequence; `take` brings the sequences themselves.
+    Whatever is decided by the counts alone can be decided for all and fetched for a few. The
+    sequences are in canonical order, as `Variants` are: their order tells nothing of the counts.
+    """
+
+    @property
+    def activities(self) -> tuple[str, ...]:
+        """The labels that the sequences are made of."""
+
+    @property
+    def counts(self) -> Ints:
+        """The number of cases of each sequence."""
+
+    @property
+    def lengths(self) -> Ints:
+        """Number of events of each sequence."""
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+
+    def __len__(self) -> int:
+        """Number of sequences."""
+
+    def take(self, indices: Ints, counts: Ints | None = None) -> Variants:
+        """The chosen sequences in the order given, with new counts if any are given."""
+
+
 def as_pandas(frame: pl.DataFrame) -> Any:
-    """A pandas frame of the same columns, where pandas is installed."""
+    """The frame as one of pandas, where that is installed."""
     try:
         return frame.to_pandas()
     except ImportError as error:

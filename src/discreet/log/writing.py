@@ -13,10 +13,11 @@ from typing import BinaryIO, cast
 
 import polars as pl
 
-from discreet.log.attributes import as_attributes
+from discreet.log.columns import file_names
+from discreet.log.datatypes import as_text, marked
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.expand import Expansion
+from discreet.log.expansion import Expansion
 from discreet.log.files import (
     CSV_FORBIDS,
     LOG_SUFFIXES,
@@ -24,13 +25,13 @@ from discreet.log.files import (
     XML_FORBIDS,
     atomic_write,
 )
-from discreet.log.layout import file_names
-from discreet.log.tables import parquet_metadata
-from discreet.log.texts import as_text, marked
-from discreet.log.xes_writing import expanded_pieces, xes_pieces
+from discreet.log.formats.parquet import parquet_metadata
+from discreet.log.formats.xes.writer import expanded_pieces, xes_pieces
+from discreet.log.log_attributes import as_attributes
 
+# Tuned
 EXPANDED_ZSTD = 1
-"""How hard cases of released variants are packed: random names are all that is left to pack."""
+"""Compression level of cases of released variants: only random names are left to compress."""
 
 
 def write_log(

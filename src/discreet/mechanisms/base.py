@@ -14,9 +14,9 @@ from discreet.arrays import Integers
 from discreet.artefacts.release import A_co, Release
 from discreet.errors import DiscreetWarning
 from discreet.log.cautions import cautions
+from discreet.log.columns import released_names
 from discreet.log.events import EventLog, Reads
 from discreet.log.files import LOG_SUFFIXES
-from discreet.log.layout import released_names
 from discreet.mechanisms.audit_cases import AuditCase
 from discreet.parameters import (
     Parameter,
@@ -318,7 +318,7 @@ def bound_individuals(log: EventLog, cases: int, rng: Randomness) -> EventLog:
     Where an engine holds the cases, it chooses by a secret key; it may have done so already, by a
     key of the operating system, so that what can fail has failed before anything is spent.
     """
-    from discreet.log.engines.lazy import EngineLog
+    from discreet.log.engines.view import EngineLog
 
     if isinstance(log, EngineLog):
         prepared = log.prepared(cases) if rng.secure else None

@@ -10,10 +10,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.log.counted import Counted
 from discreet.log.events import EventLog, Reads
 from discreet.log.neighbours import Case, Pair, traces
-from discreet.log.variants import Variants
+from discreet.log.variants import VariantCounts, Variants
 from discreet.mechanisms.audit_cases import (
     FIRST_CASE,
     FREQUENT,
@@ -260,7 +259,7 @@ class UTraVaS(Mechanism[Variants]):
         return _built(variants, np.array(taken).reshape(runs, len(variants)))
 
 
-def _built(variants: Counted, rows: Integers) -> Iterator[Variants]:
+def _built(variants: VariantCounts, rows: Integers) -> Iterator[Variants]:
     """One artefact per row of counts, a count of 0 being hidden; equal supports are built once."""
     supports: dict[bytes, Variants] = {}
     for row in rows:
@@ -288,7 +287,7 @@ def _selectings(runs: Sequential) -> tuple[Selecting, ...]:
 
 
 def _averages(
-    variants: Counted, steps: tuple[Selecting, ...], size: int, rng: Randomness
+    variants: VariantCounts, steps: tuple[Selecting, ...], size: int, rng: Randomness
 ) -> Integers:
     """Per row: union of the variants of some TraVaS runs, mean of their counts, rounded."""
     runs, selection = len(steps), steps[0].selection

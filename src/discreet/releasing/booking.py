@@ -26,16 +26,16 @@ from discreet.ledger.errors import LedgerError
 if TYPE_CHECKING:
     from discreet.artefacts.certificate import Certificate, LedgerUse
     from discreet.artefacts.release import Release
-    from discreet.generative.checkpoint import Payment
-    from discreet.generative.model import TrainedModel
-    from discreet.generative.run import Show
     from discreet.ledger.ledger import Ledger
     from discreet.ledger.location import Location
     from discreet.ledger.runs import Paid, PaidRun
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
-    from discreet.mechanisms.generative.base import Generative
+    from discreet.mechanisms.trained.base import Generative
     from discreet.privacy.guarantee import Guarantee
+    from discreet.training.checkpoint import Payment
+    from discreet.training.run import Show
+    from discreet.training.trained_model import TrainedModel
 
 Tell = Callable[[str], None]
 """Says something to the holder of the log: never part of a release."""
@@ -140,7 +140,7 @@ class Booking:
         What was stopped before its end is finished, and not paid for again. Raises
         StoppedError, with all kept and paid for, when asked to stop.
         """
-        from discreet.generative.run import Training
+        from discreet.training.run import Training
 
         with Training(mechanism, log, seed).kept_beside(output) as kept:
             if kept.found is not None:
@@ -173,13 +173,13 @@ class Booking:
 
     def _begin(self, mechanism: Generative, log: EventLog) -> tuple[Payment, dict[str, Any]]:
         """Pay for a training; and what its checkpoint must say of that."""
-        from discreet.generative.checkpoint import Unpaid
+        from discreet.training.checkpoint import Unpaid
 
         return Unpaid(), self._account()
 
     def _resume(self, noted: dict[str, Any], mechanism: Generative) -> Payment:
         """The payment of a training that was begun earlier."""
-        from discreet.generative.checkpoint import Unpaid
+        from discreet.training.checkpoint import Unpaid
 
         self._check_account(noted)
         return Unpaid()

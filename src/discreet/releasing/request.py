@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
 from discreet.ledger.errors import LedgerError
-from discreet.log.shaping import Reading
-from discreet.log.variant_tables import is_variant_table
+from discreet.log.formats.variant_tables import is_variant_table
+from discreet.log.reading import Reading
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism as build
@@ -300,7 +300,7 @@ def _asked_whole(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def declared_types(parameters: Mapping[str, Any]) -> dict[str, str]:
     """As which types the columns that are asked for must be read."""
-    from discreet.wholelogs.declaring import listed, read_attributes
+    from discreet.mechanisms.whole.declared_attributes import listed, read_attributes
 
     asked = parameters.get("attributes") or ()
     texts = listed(asked) if isinstance(asked, str) else tuple(asked)

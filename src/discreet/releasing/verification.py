@@ -13,15 +13,15 @@ from discreet.artefacts.certificate import (
     certificate_path,
     reading_of,
 )
-from discreet.generative.model import SUFFIX, model_certificate
 from discreet.log.digest import content_digest
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.expand import numbered
+from discreet.log.expansion import numbered
 from discreet.log.files import LOG_SUFFIXES
-from discreet.log.reading import read_log
-from discreet.log.variant_tables import is_variant_table, read_variants, variants_digest
+from discreet.log.formats.variant_tables import is_variant_table, read_variants, variants_digest
+from discreet.log.loading import read_log
 from discreet.mechanisms.certified import follows_from_parameters
+from discreet.training.trained_model import SUFFIX, model_certificate
 
 
 def read_certificate(path: str | Path) -> Certificate:

@@ -22,13 +22,13 @@ import polars as pl
 
 from discreet.artefacts.release import Release, check_room, check_target, check_unused
 from discreet.errors import DiscreetError, warn
-from discreet.log.engines.choosing import choose_engine
+from discreet.log.engines.capacity import choose_engine
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.listing import files_of, origin_of
-from discreet.log.reading import read_as
-from discreet.log.shaping import Reading
-from discreet.log.variant_tables import is_variant_table
+from discreet.log.files import files_of, origin_of
+from discreet.log.formats.variant_tables import is_variant_table
+from discreet.log.loading import read_as
+from discreet.log.reading import Reading
 from discreet.mechanisms.base import Mechanism
 from discreet.parameters import ParameterError
 from discreet.releasing.booking import Booking, Tell, Warn, booking_for
@@ -36,9 +36,9 @@ from discreet.releasing.request import Payment, Product, Request, RequestError
 
 if TYPE_CHECKING:
     from discreet.artefacts.certificate import Certificate
-    from discreet.generative.model import TrainedModel
-    from discreet.generative.run import Show
-    from discreet.mechanisms.generative.base import Generative
+    from discreet.mechanisms.trained.base import Generative
+    from discreet.training.run import Show
+    from discreet.training.trained_model import TrainedModel
 
 End = Literal["afford", "warn", "draw", "confirm"]
 """The last step that is taken: a rehearsal, a look, a release in memory, or a file."""
@@ -162,8 +162,8 @@ def _check_output(request: Request, mechanism: Mechanism, given: Any) -> None:
     assert request.output is not None
     suffixes, file = mechanism.suffixes, request.file
     if request.product.model:
-        from discreet.generative.model import SUFFIX
-        from discreet.generative.run import trainable
+        from discreet.training.run import trainable
+        from discreet.training.trained_model import SUFFIX
 
         trainable(mechanism)
         suffixes = (SUFFIX,)
@@ -182,7 +182,7 @@ def _begun(request: Request) -> bool:
     """Whether this is a training that was begun, and paid for, before."""
     if not request.product.model or request.output is None:
         return False
-    from discreet.generative.checkpoint import checkpoint_path
+    from discreet.training.checkpoint import checkpoint_path
 
     return checkpoint_path(request.file).exists()
 
@@ -250,7 +250,7 @@ def _write(released: Release, request: Request) -> Certificate:
 
 def _train(outcome: Outcome, log: EventLog, watch: Watch) -> Outcome:
     """Pay and train, or finish what was stopped; then write the model and confirm."""
-    from discreet.generative.run import trainable
+    from discreet.training.run import trainable
 
     mechanism, booking = trainable(outcome.mechanism), outcome.booking
     output, seed = outcome.request.file, outcome.request.seed

@@ -17,12 +17,12 @@ import numpy as np
 import polars as pl
 
 from discreet.log.cases import Cases, amounts
-from discreet.log.engines.counting import InEngine
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Courses, Engine
+from discreet.log.engines.view import EngineVariants
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import PERSON, sample_log
 from discreet.log.variants import Variants
 from discreet.testing.conformance import demand, refusing
@@ -203,7 +203,7 @@ def numbering(trial: Trial) -> None:
 
 
 def _same_numbering(found: Engine, expected: Variants, where: str) -> None:
-    stay = InEngine(found)
+    stay = EngineVariants(found)
     counts, lengths = stay.counts, stay.lengths
     demand(np.array_equal(counts, expected.counts), f"{where}: counts are not in canonical order")
     demand(np.array_equal(lengths, expected.lengths), f"{where}: lengths are in another order")

@@ -18,12 +18,12 @@ from typing import Any
 import polars as pl
 
 from discreet.artefacts.certificate import Certificate
-from discreet.log.engines.lazy import staying
+from discreet.log.engines.view import staying
 from discreet.log.errors import LogError
 from discreet.log.events import CASE, TIME, EventLog
 from discreet.log.instants import DAY
+from discreet.log.loading import read_log
 from discreet.log.neighbours import Case, make_log
-from discreet.log.reading import read_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import ONE_MORE
 from discreet.mechanisms.base import Mechanism

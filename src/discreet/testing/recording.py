@@ -24,6 +24,7 @@ from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.choice import Choice
 from discreet.mechanisms.leaves import with_leaves
+from discreet.mechanisms.whole.mechanism import WholeLog
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import Rational
@@ -41,7 +42,6 @@ from discreet.privacy.steps import (
     Step,
 )
 from discreet.testing.conformance import demand
-from discreet.wholelogs.wholelog import WholeLog
 
 Exact = npt.NDArray[Any]
 Recorded = TypeVar("Recorded", bound=Mechanism)

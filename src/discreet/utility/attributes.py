@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers, Ints
+from discreet.log.datatypes import plain, text_of
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
-from discreet.log.types import plain, text_of
 from discreet.utility.calendar import total_variation
 
 BINS = 20

@@ -17,8 +17,8 @@ from discreet.log.events import TIME, EventLog
 from discreet.log.files import opened
 from discreet.log.follows import FORMAT as FOLLOWS
 from discreet.log.follows import Follows
-from discreet.log.reading import read_log
-from discreet.log.variant_tables import is_variant_table, read_variants
+from discreet.log.formats.variant_tables import is_variant_table, read_variants
+from discreet.log.loading import read_log
 from discreet.log.variants import Variants
 from discreet.models.document import TreeDocument
 from discreet.models.tree import Tree

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from sqlalchemy import Row
 
 from discreet.language import translate
-from discreet.log.shaping import Reading
+from discreet.log.reading import Reading
 from discreet.parameters import Parameter
 from discreet.web import choosing
 from discreet.web.asked import approve, ask_for, bring_certificate

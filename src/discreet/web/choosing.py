@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from discreet.language import translate
-from discreet.log.shaping import Reading
+from discreet.log.reading import Reading
 from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.whole.declared_attributes import read_attributes
 from discreet.parameters import Parameter, ParameterError
 from discreet.privacy.words import certainty
 from discreet.privacy.words.levels import strength_of
 from discreet.releasing.catalogue import mechanism_class, mechanism_names
 from discreet.releasing.request import Output, Payment, Product, Request, default_mechanism
-from discreet.wholelogs.declaring import read_attributes
 
 FROM_LOG = "from-log"
 """For an alphabet: the log's own activities, which makes the promise conditional."""
@@ -119,7 +119,7 @@ def reason(name: str) -> str:
 
 def offered(what: str) -> list[str]:
     """The mechanisms that release it without training a model, the recommended one first."""
-    from discreet.mechanisms.generative.base import Generative
+    from discreet.mechanisms.trained.base import Generative
 
     kind = SHARED[what]
     found = [

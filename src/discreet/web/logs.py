@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 from sqlalchemy import Row, delete, insert, select, update
 
 from discreet.language import translate
-from discreet.log.listing import PARQUET, files_of
-from discreet.log.reading import SUFFIXES
-from discreet.log.shaping import Reading
+from discreet.log.files import PARQUET, files_of
+from discreet.log.loading import SUFFIXES
+from discreet.log.reading import Reading
 from discreet.web import database as tables
 from discreet.web.database import Database, fresh_id, noted, now
 from discreet.web.settings import MissingError, Settings, WebError

@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.log.engines.lazy import EngineLog
-from discreet.log.engines.scratch import PREFIX, Scratch, sweep
+from discreet.log.engines.duckdb import PREFIX, Scratch, sweep
+from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.log.instants import microseconds
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
 from discreet.log.samples import PERSON, sample_log
 from discreet.log.writing import write_log
 
@@ -333,7 +333,7 @@ def test_a_database_that_is_replaced_while_it_is_read_is_refused(
         shutil.copyfile(path, tmp_path / "fresh.duckdb").replace(path)
         return batches
 
-    monkeypatch.setattr("discreet.log.engines.opening.as_query", replaced)
+    monkeypatch.setattr("discreet.log.loading.as_query", replaced)
     for engine in ("memory", "duckdb"):
         message = refused(path, query="SELECT * FROM events", tie_break="rank", engine=engine)
         assert "log.duckdb was changed after reading began" in message
@@ -369,7 +369,7 @@ def test_a_relation_and_a_database_by_its_address(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_is_refused_before_it_is_fetched(tmp_path: Path) -> None:
-    from discreet.log.engines.lazy import EVENT_BYTES
+    from discreet.log.engines.view import EVENT_BYTES
 
     path = tmp_path / "log.parquet"
     write_log(sample_log("permits", cases=50, seed=1), path)
@@ -413,7 +413,7 @@ def test_folders_of_killed_processes_are_swept(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     script = (
         "import os, signal, sys\n"
-        "from discreet.log.engines.scratch import Scratch\n"
+        "from discreet.log.engines.duckdb import Scratch\n"
         "scratch = Scratch()\n"
         "(scratch.path / 'secret').write_text('rows')\n"
         "print(scratch.path, flush=True)\n"
@@ -447,7 +447,7 @@ def test_a_folder_that_another_process_sweeps_away_at_once_is_let_go(
         locks.append(lock)
         return len(locks) > 1
 
-    monkeypatch.setattr("discreet.log.engines.scratch._hold", hold)
+    monkeypatch.setattr("discreet.log.engines.duckdb._hold", hold)
     mine = Scratch()
     assert [lock.closed for lock in locks] == [True, False]
     assert list(tmp_path.iterdir()) == [mine.path]

@@ -12,20 +12,20 @@ from typing import Any
 import polars as pl
 import pytest
 
-from discreet.log.engines.lazy import EngineLog
-from discreet.log.engines.plan import Plan
 from discreet.log.engines.protocol import Engine
+from discreet.log.engines.sources import ReadingPlan
+from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError
 from discreet.log.events import LIFECYCLE
-from discreet.log.reading import read_log
+from discreet.log.loading import read_log
+from discreet.log.reading import Reading
 from discreet.log.samples import PERSON, sample_log
-from discreet.log.shaping import Reading
 from discreet.mechanisms.registry import mechanism
 from discreet.testing import ENGINE_CHECKS, check_engine
 from tests import golden
-from tests.log.test_snapshot import BEFORE, CHANGES, check_one_log, check_read_anew, put
-from tests.log.test_types import NOT_PLAIN, ROLES, with_odd
+from tests.log.test_datatypes import NOT_PLAIN, ROLES, with_odd
 from tests.ways.test_golden import compare
+from tests.ways.test_snapshot import BEFORE, CHANGES, check_one_log, check_read_anew, put
 
 pytest.importorskip("pyspark", reason="needs the extra spark")
 if shutil.which("java") is None:
@@ -61,7 +61,7 @@ def build(
     from discreet.log.engines.spark import SparkEngine, from_files
 
     reading = Reading(individual=individual, drop_incomplete=drop_incomplete, further=False)
-    plan = Plan.of(from_files(files, "log"), reading)
+    plan = ReadingPlan.of(from_files(files, "log"), reading)
     return SparkEngine(plan, 1_000_000_000, partitions=threads).read()
 
 

@@ -13,35 +13,36 @@ import polars as pl
 
 from discreet.arrays import Integers
 from discreet.log.cases import Cases, Question, added
-from discreet.log.engines.plan import Plan
-from discreet.log.raw import RawTable
-from discreet.log.shaping import Reading
+from discreet.log.columns import RawTable
+from discreet.log.engines.sources import ReadingPlan
+from discreet.log.reading import Reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 EVENTS = "events"
-"""The column: of each case the list of its events, which have code, ts and further columns."""
+"""The column with the list of events of each case: code, ts and further columns."""
 
+# Tuned
 AT_ONCE = 1 << 18
-"""Events of a batch, or one case if that has more."""
+"""Events read at a time: a batch has about as many, or one case that has more."""
 
 KEPT_BYTES = 400
-"""What an event takes while questions are asked; small logs stay as they are between these."""
+"""Bytes of an event in memory while questions are asked; small logs stay there in between."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How cases are read from rows of Arrow; may be sent to other machines."""
+    """Reads cases from rows of Arrow; it may be sent to other machines."""
 
     activities: tuple[str, ...]
     reading: Reading
     further: dict[str, tuple[str, str, pl.DataType]]
-    """Of a further column under its name here: the field, its name in the source, and its type."""
+    """For each further column by its name here: the field, its name in the source, and its type."""
 
     @classmethod
-    def of(cls, plan: Plan, activities: tuple[str, ...], columns: Collection[str]) -> Reader:
-        """For some of the further columns of a plan, by their names here."""
+    def of(cls, plan: ReadingPlan, activities: tuple[str, ...], columns: Collection[str]) -> Reader:
+        """A reader of some of the further columns of a plan, given by their names here."""
         kinds = plan.source.schema.schema
         further = {
             plan.shaped.further[column]: (f"more_{i}", column, kinds[column])
@@ -52,7 +53,7 @@ class Reader:
 
     @property
     def fields(self) -> list[str]:
-        """What is kept of an event."""
+        """The fields that are kept of an event."""
         return ["code", "ts", *(field for field, _, _ in self.further.values())]
 
     @property
@@ -78,7 +79,7 @@ class Reader:
         )
 
     def none(self) -> Cases:
-        """No case at all."""
+        """No cases."""
         empty = np.zeros(0, dtype=np.int64)
         schema = self.schema
         return Cases(self.activities, empty, np.zeros(1, np.int64), empty, schema.get_column)

@@ -1,23 +1,38 @@
-"""DuckDB: logs larger than memory, on one machine."""
+"""DuckDB: logs larger than memory, on one machine.
+
+It reads and counts logs, and writes tables of variants out as logs. What does not fit into memory
+goes to a folder that is its owner's alone and gone afterwards.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import glob
-from collections.abc import Iterator, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
+import numpy as np
 import polars as pl
 
 from discreet.log.engines.batches import AT_ONCE, Reader, Stored
-from discreet.log.engines.limits import in_words
-from discreet.log.engines.plan import Plan, finer_than_microseconds
-from discreet.log.engines.quoting import literal, quoted
-from discreet.log.engines.scratch import Scratch
-from discreet.log.engines.sql import FILE_BITS, SqlEngine
+from discreet.log.engines.capacity import in_words, memory_limit
+from discreet.log.engines.sources import ReadingPlan, finer_than_microseconds
+from discreet.log.engines.sql import FILE_BITS, SqlEngine, literal, quoted
 from discreet.log.errors import LogError, option
-from discreet.log.snapshot import Snapshot
-from discreet.log.times import Clocks
+from discreet.log.events import ACTIVITY, CASE, TIME
+from discreet.log.expansion import numbered
+from discreet.log.files import Snapshot, replacing
+from discreet.log.formats.parquet import parquet_metadata
+from discreet.log.instants import SECOND
+from discreet.log.log_attributes import as_attributes
+from discreet.log.timestamps import Clocks
+from discreet.log.variants import Variants
+from discreet.log.writing import write_log
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,6 +43,19 @@ _INTEGERS = frozenset(
 _TIMES = frozenset(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"))
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _OWN_NAMES = frozenset(("file_row_number", "file_index", "filename"))
+
+TABLES = (".parquet", ".csv")
+"""Endings of the files that DuckDB writes; all others are written from memory."""
+
+_EVENTS = f"""
+SELECT CAST(number AS VARCHAR) AS {quoted(CASE)}, unnest(variant) AS {quoted(ACTIVITY)},
+       unnest(times) AS {quoted(TIME)}
+FROM (SELECT unnest(range(first, first + cases)) AS number, variant,
+             [{{}} FOR i IN range(len(variant))] AS times FROM variants)
+"""
+
+PREFIX = "discreet-engine-"
+_LOCK = ".lock"
 
 
 def load() -> Any:
@@ -59,7 +87,7 @@ def connect(memory: int, scratch: Scratch, threads: int | None = None) -> Any:
 
 @contextmanager
 def explained(memory: int, scratch: Scratch, doing: str = "read") -> Iterator[None]:
-    """Say what DuckDB could not do, and what would help."""
+    """Turn errors of DuckDB into LogErrors that say what would help."""
     duckdb = load()
     try:
         yield
@@ -81,7 +109,7 @@ class DuckDBEngine(SqlEngine):
     divided: ClassVar[str] = "//"
     room: ClassVar[dict[str, int]] = {"BIGINT": 63, "HUGEINT": 127}
 
-    def __init__(self, plan: Plan, memory: int, threads: int | None = None) -> None:
+    def __init__(self, plan: ReadingPlan, memory: int, threads: int | None = None) -> None:
         super().__init__(memory, plan)
         self._scratch = Scratch()
         self._staged = True
@@ -243,6 +271,99 @@ class DuckDBEngine(SqlEngine):
 
     def _explained(self) -> AbstractContextManager[None]:
         return explained(self.memory, self._scratch)
+
+
+def write_expanded(
+    variants: Variants,
+    path: Path,
+    *,
+    attributes: Mapping[str, object] | None = None,
+    memory: str | int | None = None,
+) -> None:
+    """Write the cases one by one as `numbered` makes them, all of it or nothing.
+
+    Cases are numbered in the order of their variants; times are artificial, 1970 and a second per
+    event, and order the rows of a case: rows themselves have no order, so that nothing waits.
+    `attributes` go into the metadata of Parquet and the header of XES.
+    """
+    if not path.name.lower().endswith(TABLES):
+        write_log(numbered(variants), path, attributes=attributes)
+        return
+    limit, scratch = memory_limit(memory), Scratch()
+    first = np.cumsum(variants.counts) - variants.counts + 1
+    given = variants.to_polars().with_columns(first=first)
+    with replacing(path) as target, explained(limit, scratch, "written"):
+        connection = connect(limit, scratch)
+        try:
+            connection.register("variants", given.to_arrow())
+            connection.execute(
+                _copy(path, target, parquet_metadata(as_attributes(attributes or {})))
+            )
+        finally:
+            connection.close()
+
+
+def _copy(path: Path, target: Path, metadata: Mapping[str, str]) -> str:
+    instant = f"make_timestamptz(i * {SECOND})"
+    if path.name.lower().endswith(".csv"):
+        instant = f"strftime(make_timestamp(i * {SECOND}), '%Y-%m-%dT%H:%M:%S+00:00')"
+        form = "FORMAT csv, HEADER"
+    else:
+        stored = ", ".join(f"{quoted(k)}: {literal(v)}" for k, v in metadata.items())
+        form = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{stored}}}"
+    events = _EVENTS.format(instant)
+    return f"COPY ({events}) TO {literal(target)} ({form}, USE_TMP_FILE false)"
+
+
+class Scratch:
+    """A folder that lives as long as this object. What a killed process left goes first.
+
+    Its owner holds a lock, which the system releases when the process ends, however it ends; so a
+    folder whose lock is free belongs to nobody.
+    """
+
+    def __init__(self) -> None:
+        parent = Path(tempfile.gettempdir())
+        sweep(parent)
+        try:
+            while True:
+                self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))  # this user's alone
+                lock = (self.path / _LOCK).open("wb")
+                if _hold(lock) is not False and (self.path / _LOCK).exists():
+                    break
+                lock.close()  # another process swept the folder away before the lock was there
+        except OSError as error:
+            raise LogError(
+                f"no temporary folder can be made in {parent}: {error.strerror}; name another "
+                "place in the environment variable TMPDIR"
+            ) from None
+        self.close = weakref.finalize(self, _remove, self.path, lock)
+
+
+def sweep(parent: Path) -> None:
+    """Remove the folders of processes that are gone."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError), (folder / _LOCK).open("rb+") as lock:
+            if _hold(lock):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _hold(file: BinaryIO) -> bool | None:
+    """Whether the file could be locked; None where the system has no such locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove(folder: Path, lock: BinaryIO) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    lock.close()
 
 
 def _stored(kind: pl.DataType) -> str:

@@ -12,17 +12,18 @@ import polars as pl
 
 from discreet.arrays import Integers, Ints
 from discreet.log.cases import Cases, Question, added
-from discreet.log.engines.limits import memory_limit
-from discreet.log.engines.plan import unbroken_ties
+from discreet.log.datatypes import per_case
+from discreet.log.engines.capacity import memory_limit
 from discreet.log.engines.protocol import Courses, Facts, Sizes
+from discreet.log.engines.sources import unbroken_ties
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog, labels_of
 from discreet.log.follows import Follows
 from discreet.log.instants import microseconds
-from discreet.log.texts import per_case
 from discreet.log.variants import Variants
 
+# Tuned
 AT_ONCE = 100_000
-"""Cases that are put into words at a time."""
+"""Cases that are spelled out and hashed at a time."""
 
 
 @dataclass(frozen=True)
@@ -59,29 +60,29 @@ class MemoryEngine:
 
     @property
     def memory(self) -> int:
-        """How many bytes may be used."""
+        """Bytes that it may use."""
         return memory_limit(None)
 
     def facts(self) -> Facts:
-        """How much there is."""
+        """The size, activities and period of the log."""
         log = self.log
         return Facts(log.cases, log.events, log.activities, log.period(), log.left_out, log.clocks)
 
     def variants(self) -> Variants:
-        """The variants and how many cases follow each."""
+        """The variants and their counts."""
         return self.log.variants
 
     def variant_events(self) -> tuple[int, int]:
-        """How many variants there are, and how many events they have."""
+        """The number of variants and of their events."""
         return len(self.log.variants), len(self.log.variants.codes)
 
     def lengths(self) -> dict[int, int]:
-        """How many cases have each number of events."""
+        """The number of cases by their number of events."""
         lengths, counts = np.unique(np.diff(self.log.offsets), return_counts=True)
         return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
 
     def sizes(self) -> Sizes:
-        """How many cases follow each variant and how many events it has."""
+        """The number of cases and of events of each variant."""
         variants = self.log.variants
         return Sizes(variants.counts.astype(np.int64), variants.lengths.astype(np.int64))
 
@@ -90,15 +91,15 @@ class MemoryEngine:
         return self.log.variants.take(places)
 
     def follows(self) -> Follows:
-        """How often one activity directly follows another."""
+        """The number of times one activity directly follows another."""
         return Follows.of_variants(self.log.variants)
 
     def cases_of_individuals(self) -> Integers:
-        """How many cases each individual has, sorted."""
+        """The number of cases of each individual, in ascending order."""
         return self.log.cases_of_individuals()
 
     def sums(self, columns: Collection[str]) -> InMemory:
-        """The cases for whoever needs only sums over them."""
+        """The cases for sums over them."""
         return InMemory.of(self.log)
 
     def digest(self, key: bytes) -> tuple[int, ...]:
@@ -122,7 +123,7 @@ class MemoryEngine:
 
     @property
     def further_columns(self) -> int:
-        """How many columns without a role it hands over if events are asked for."""
+        """The number of columns without a role that it hands over with events."""
         return len(self._further)
 
     @property
@@ -137,7 +138,7 @@ class MemoryEngine:
         return log.frame.select(self._further)
 
     def bounded(self, cases: int, key: bytes) -> MemoryEngine:
-        """At most so many cases of each individual, chosen by a secret key."""
+        """The log with at most `cases` cases of each individual, chosen by a secret key."""
         log = self.log
         salt = key.hex()
         hashes = [hashlib.sha256((salt + name).encode()).hexdigest() for name in log.case_ids]

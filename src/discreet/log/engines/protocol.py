@@ -11,12 +11,12 @@ from discreet.arrays import Integers
 from discreet.log.cases import Sums
 from discreet.log.events import LeftOut
 from discreet.log.follows import Follows
-from discreet.log.times import Clocks
+from discreet.log.timestamps import Clocks
 from discreet.log.variants import Variants
 
 
 class Facts(NamedTuple):
-    """How much there is; for the holder of the log only."""
+    """The size, activities and period of a log; for its holder only."""
 
     cases: int
     events: int
@@ -36,11 +36,11 @@ class Courses(NamedTuple):
     times: Integers | None
     """Microseconds since 1970; none if the log is read without times."""
     individuals: list[str] | None
-    """Whose case each is, if the log says."""
+    """The individual of each case, if the log names individuals."""
 
 
 class Sizes(NamedTuple):
-    """How many cases follow each variant and how many events it has, in canonical order."""
+    """The number of cases and of events of each variant, in canonical order."""
 
     cases: Integers
     length: Integers
@@ -57,30 +57,30 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called on the command line."""
+        """Its name on the command line."""
 
     @property
     def memory(self) -> int:
-        """How many bytes it may use, and so may what leaves it."""
+        """Bytes that it may use, and so may what leaves it."""
 
     @property
     def further_columns(self) -> int:
-        """How many columns without a role it hands over if events are asked for."""
+        """The number of columns without a role that it hands over with events."""
 
     def facts(self) -> Facts:
-        """How much there is."""
+        """The size, activities and period of the log."""
 
     def variants(self) -> Variants:
-        """The variants and how many cases follow each."""
+        """The variants and their counts."""
 
     def variant_events(self) -> tuple[int, int]:
-        """How many variants there are, and how many events they have, each counted once.
+        """The number of variants and of their events, each counted once.
 
         How much `sizes` and `variants` will bring.
         """
 
     def sizes(self) -> Sizes:
-        """How many cases follow each variant and how many events it has, in canonical order.
+        """The number of cases and of events of each variant, in canonical order.
 
         That of `Variants`: by the activities of a variant alone. An order in which counts or the
         file had a say would tell of them whatever comes out in it, and break ties by them.
@@ -90,16 +90,16 @@ class Engine(Protocol):
         """The variants at these places of the canonical order, from 0, in the order given."""
 
     def lengths(self) -> dict[int, int]:
-        """How many cases have each number of events."""
+        """The number of cases by their number of events."""
 
     def follows(self) -> Follows:
-        """How often one activity directly follows another, starts a case and ends one."""
+        """The number of times one activity directly follows another, starts a case and ends one."""
 
     def cases_of_individuals(self) -> Integers:
-        """How many cases each individual has, sorted."""
+        """The number of cases of each individual, in ascending order."""
 
     def sums(self, columns: Collection[str]) -> Sums:
-        """The cases for whoever needs only sums over them, with some of the further columns."""
+        """The cases for sums over them, with some of the further columns."""
 
     def digest(self, key: bytes) -> tuple[int, ...]:
         """The sum over cases of a keyed hash of each, by which a log is recognised.
@@ -115,7 +115,7 @@ class Engine(Protocol):
         """The columns without a role that were asked for, event by event as in `courses`."""
 
     def bounded(self, cases: int, key: bytes) -> Engine:
-        """The same with at most so many cases of each individual, chosen by a secret key.
+        """The same log with at most `cases` cases of each individual, chosen by a secret key.
 
         Of each individual the cases with the smallest SHA-256 of key and name are kept: a choice
         that reads nothing of the others, so that with every key the cases of one individual change

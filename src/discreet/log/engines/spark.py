@@ -1,6 +1,6 @@
 """Spark: logs of a cluster, in the session that is there, or one on this machine.
 
-A session of its own keeps the tables apart from everybody else's.
+The tables of a log are in a session of their own, apart from those of others.
 """
 
 from __future__ import annotations
@@ -13,27 +13,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import unquote, urlparse
 
 import polars as pl
 
 from discreet.log.cases import AMOUNT, KEY, Question, added
 from discreet.log.engines.batches import EVENTS, Reader
-from discreet.log.engines.lazy import EngineLog
-from discreet.log.engines.limits import memory_limit
-from discreet.log.engines.plan import Plan
-from discreet.log.engines.quoting import quoted
-from discreet.log.engines.sources import Source, heights_of
-from discreet.log.engines.sql import FILE_BITS, SqlEngine
+from discreet.log.engines.capacity import memory_limit
+from discreet.log.engines.sources import EventSource, ReadingPlan, heights_of
+from discreet.log.engines.sql import FILE_BITS, SqlEngine, quoted
+from discreet.log.engines.view import EngineLog
 from discreet.log.errors import LogError, option
-from discreet.log.listing import files_of, same_schema
-from discreet.log.shaping import Reading
-from discreet.log.snapshot import Snapshot
-from discreet.log.times import EPOCHS
-
-if TYPE_CHECKING:
-    pass
+from discreet.log.files import Snapshot, files_of
+from discreet.log.formats.parquet import same_schema
+from discreet.log.instants import DAY
+from discreet.log.reading import Reading
+from discreet.log.timestamps import EPOCHS
 
 _KINDS: dict[str, Any] = {
     "string": pl.String,
@@ -49,7 +45,6 @@ _KINDS: dict[str, Any] = {
     "double": pl.Float64,
 }
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_DAY = 86_400_000_000
 _FILE, _PLACE = "discreet_file", "discreet_row"
 _URI, _NUMBER = "discreet_uri", "discreet_number"
 _BY_SORTING = "spark.sql.execution.useObjectHashAggregateExec"
@@ -70,7 +65,7 @@ def load() -> Any:
 
 
 def session(memory: int, **more: str) -> Any:
-    """The session that is there; else one on this machine, which nobody reaches from outside.
+    """The active session; else a new one on this machine, closed to the outside.
 
     `more` are further settings of a session that is started, with _ for the dots in their names.
     """
@@ -100,22 +95,22 @@ def session(memory: int, **more: str) -> Any:
 
 
 def counted_by_spark(data: Any, reading: Reading) -> EngineLog:
-    """Let Spark read, check and count a data frame, or Parquet files."""
+    """A log whose events, in a data frame or Parquet files, Spark has read, checked and counted."""
     limit = memory_limit(reading.memory)
     if hasattr(data, "sparkSession"):
         source, frame = from_frame(data), data
     else:
         files = files_of(Path(data))
         source, frame = from_files(files, Path(data).name), None
-    plan = Plan.of(source, reading)
+    plan = ReadingPlan.of(source, reading)
     engine = SparkEngine(plan, limit, frame).read()
     return EngineLog(engine, plan.shaped, reading.classifier)
 
 
-def from_frame(frame: Any) -> Source:
+def from_frame(frame: Any) -> EventSource:
     """A data frame of Spark, whose rows have no order."""
     schema = {field.name: _kind(field) for field in frame.schema.fields}
-    return Source("the data frame", pl.DataFrame(schema=schema), _no_batches, ordered=False)
+    return EventSource("the data frame", pl.DataFrame(schema=schema), _no_batches, ordered=False)
 
 
 def _kind(field: Any) -> Any:
@@ -131,7 +126,7 @@ def _kind(field: Any) -> Any:
         return pl.Object
 
 
-def from_files(files: Sequence[Path], name: str) -> Source:
+def from_files(files: Sequence[Path], name: str) -> EventSource:
     """Parquet files, which Spark reads itself."""
     if not all(path.name.lower().endswith(".parquet") for path in files):
         raise LogError(
@@ -140,7 +135,9 @@ def from_files(files: Sequence[Path], name: str) -> Source:
         )
     snapshot, parquet = Snapshot.of(files), tuple(files)
     schema, heights = same_schema(files), heights_of(files)
-    return Source(name, schema, _no_batches, parquet=parquet, heights=heights, snapshot=snapshot)
+    return EventSource(
+        name, schema, _no_batches, parquet=parquet, heights=heights, snapshot=snapshot
+    )
 
 
 def _no_batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -179,7 +176,7 @@ class Spread:
 
 
 class Held:
-    """Tables that Spark holds for a log, and lets go when nobody has the log any more.
+    """Tables that Spark holds for a log, and lets go when the log is no longer used.
 
     They are checkpoints, not Spark's cache: that finds a table by its plan, in which a file is
     its path, and computes anew what it has lost, from whatever the file is by then. A checkpoint
@@ -218,7 +215,7 @@ class SparkEngine(SqlEngine):
     room: ClassVar[dict[str, int]] = {"BIGINT": 63}
 
     def __init__(
-        self, plan: Plan, memory: int, frame: Any = None, partitions: int | None = None
+        self, plan: ReadingPlan, memory: int, frame: Any = None, partitions: int | None = None
     ) -> None:
         super().__init__(memory, plan)
         self.heights = plan.source.heights
@@ -353,7 +350,7 @@ class SparkEngine(SqlEngine):
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Say what Spark could not do."""
+        """Turn errors of Spark into LogErrors."""
         try:
             yield
         except LogError:
@@ -363,7 +360,7 @@ class SparkEngine(SqlEngine):
 
 
 def _said(error: Exception) -> str:
-    """What went wrong, in a line; what a question found on another machine is there in full."""
+    """What went wrong, in a line; in full where a question on another machine said it."""
     for known in ("LogError: ", "ModuleNotFoundError: "):
         if known in str(error):
             return str(error).rpartition(known)[2].strip().partition("\n")[0]
@@ -399,5 +396,5 @@ def _as_instant(column: str, kinds: dict[str, str], reading: Reading) -> str:
     if form is None and reading.zone == "UTC" and kind == "timestamp_ntz":
         return f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {name})"
     if form is None and reading.zone == "UTC" and kind == "date":
-        return f"unix_date({name}) * {_DAY}L"
+        return f"unix_date({name}) * {DAY}L"
     raise _unclear(column, f"{kind} as times of {reading.zone}")

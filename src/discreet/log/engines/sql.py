@@ -9,35 +9,33 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import count
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
 from discreet.log.cases import Sums
+from discreet.log.columns import by_row
 from discreet.log.engines.batches import Reader, flat
-from discreet.log.engines.packing import Field, packed
-from discreet.log.engines.plan import Plan, unbroken_ties
 from discreet.log.engines.protocol import Courses, Facts, Sizes
+from discreet.log.engines.sources import ReadingPlan, unbroken_ties
 from discreet.log.errors import LogError
 from discreet.log.events import LeftOut, no_individuals
 from discreet.log.follows import Follows
-from discreet.log.raw import by_row
-from discreet.log.shaping import no_such_transition
-from discreet.log.times import Clocks, in_range
+from discreet.log.instants import SECOND
+from discreet.log.reading import no_such_transition
+from discreet.log.timestamps import Clocks, in_range
 from discreet.log.variants import Variants
 
+# Proof: no file has 2 to the power of 40 rows
 FILE_BITS = 40
 """A position is the number of the file, then that of the row in this many bits."""
 
 _ROW = (1 << FILE_BITS) - 1
 """The bits of a position that number the row."""
-
-_SECOND = 1_000_000
-"""Microseconds."""
 
 
 class SqlEngine(ABC):
@@ -45,9 +43,9 @@ class SqlEngine(ABC):
 
     name: ClassVar[str]
     text: ClassVar[str]
-    """The type of texts."""
+    """The dialect's type of texts."""
 
-    def __init__(self, memory: int, plan: Plan) -> None:
+    def __init__(self, memory: int, plan: ReadingPlan) -> None:
         self.memory = memory
         self.plan = plan
         self.layout = plan.layout
@@ -76,7 +74,7 @@ class SqlEngine(ABC):
 
     @abstractmethod
     def _sorted(self, number: str, taken: str = "x") -> str:
-        """An aggregate: the sorted numbers as a list, and what is taken of each, x."""
+        """An aggregate: the sorted numbers as a list, with `taken` computed of each, x."""
 
     @abstractmethod
     def _size(self, values: str) -> str:
@@ -108,17 +106,15 @@ class SqlEngine(ABC):
     room: ClassVar[dict[str, int]]
     """Types of whole numbers, the quickest first, and how many bits they have besides the sign."""
 
-    """What variants of one size are numbered by: anything that tells them apart and stays."""
-
     heights: tuple[int, ...] = ()
-    """How many rows each file has, where positions number the rows of files."""
+    """The number of rows of each file, where positions number the rows of files."""
 
     clocks = Clocks()
     """How the times were written, where they were read as texts."""
 
     events_table = "events"
     checked_table = "events"
-    """The events for what needs no position, where a position costs something."""
+    """The events for checks that need no position, where a position costs something."""
     cases_table = "cases"
     variants_table = "variants"
 
@@ -157,7 +153,7 @@ class SqlEngine(ABC):
         for key in self.layout.order:
             if key == "ts":
                 first, last = min(row["first"] for row in rows), max(row["last"] for row in rows)
-                unit = _SECOND if all(row["whole"] for row in rows) else 1
+                unit = SECOND if all(row["whole"] for row in rows) else 1
                 since = f"((ts - {first}) {self.divided} {unit})"
                 fields.append(Field(since, (last - first) // unit))
             elif key == "pos":
@@ -180,7 +176,7 @@ class SqlEngine(ABC):
         return last >> FILE_BITS, last & _ROW  # rows that were copied are numbered as one file
 
     def _place(self, column: str) -> str:
-        """Where the first event stands that has no value in a column, in words."""
+        """The place, in words, of the first event without a value in a column."""
         if not self.layout.placed:
             return "an event"
         found = self._query(f"SELECT min(pos) AS pos FROM events WHERE {column} IS NULL")["pos"][0]
@@ -227,8 +223,8 @@ class SqlEngine(ABC):
         )
 
     def _ranges(self) -> str:
-        """How large the numbers are that events are sorted by."""
-        found = f", bool_and(ts % {_SECOND} = 0) AS whole" if self.layout.timed else ""
+        """Aggregates that bound the numbers by which events are sorted."""
+        found = f", bool_and(ts % {SECOND} = 0) AS whole" if self.layout.timed else ""
         known = self.heights or not self.layout.placed
         return found if known else f"{found}, max(pos) AS last_pos"
 
@@ -275,16 +271,16 @@ class SqlEngine(ABC):
 
     @property
     def further_columns(self) -> int:
-        """How many columns without a role it hands over if events are asked for."""
+        """The number of columns without a role that it hands over with events."""
         return len(self.plan.further)
 
     def facts(self) -> Facts:
-        """How much there is."""
+        """The size, activities and period of the log."""
         assert self._facts is not None, "count first"
         return self._facts
 
     def variant_events(self) -> tuple[int, int]:
-        """How many variants there are, and how many events they have, each counted once."""
+        """The number of variants and of their events, each counted once."""
         found = self._query(
             f"SELECT count(*) AS variants, sum({self._size('seq')}) AS events "
             f"FROM {self.variants_table}"
@@ -292,7 +288,7 @@ class SqlEngine(ABC):
         return int(found["variants"][0]), int(found["events"][0] or 0)
 
     def variants(self) -> Variants:
-        """The variants and how many cases follow each."""
+        """The variants and their counts."""
         found = self._query(f"SELECT seq, cases, place FROM {self.variants_table}")
         return self._as_variants(found.sort("place"))
 
@@ -302,7 +298,7 @@ class SqlEngine(ABC):
         return Variants(self.facts().activities, codes.astype(np.int32), offsets, counts)
 
     def sizes(self) -> Sizes:
-        """How many cases follow each variant and how many events it has, in canonical order."""
+        """The number of cases and of events of each variant, in canonical order."""
         found = self._query(
             f"SELECT CAST(cases AS BIGINT) AS cases, CAST({self._size('seq')} AS BIGINT) AS "
             f"length, CAST(place AS BIGINT) AS place FROM {self.variants_table}"
@@ -319,7 +315,7 @@ class SqlEngine(ABC):
         return self._as_variants(found.sort("pick"))
 
     def lengths(self) -> dict[int, int]:
-        """How many cases have each number of events."""
+        """The number of cases by their number of events."""
         found = self._query(
             f"SELECT {self._size('seq')} AS length, CAST(sum(cases) AS BIGINT) AS cases "
             f"FROM {self.variants_table} GROUP BY {self._size('seq')}"
@@ -328,7 +324,7 @@ class SqlEngine(ABC):
         return dict(zip(found["length"].to_list(), found["cases"].to_list(), strict=True))
 
     def follows(self) -> Follows:
-        """How often one activity directly follows another, starts a case and ends one."""
+        """The number of times one activity directly follows another, starts a case and ends one."""
         size = len(self.facts().activities) + 1
         found = self._query(
             "SELECT source, target, CAST(sum(cases) AS BIGINT) AS n "
@@ -339,14 +335,14 @@ class SqlEngine(ABC):
         return Follows(self.facts().activities, counts)
 
     def cases_of_individuals(self) -> Integers:
-        """How many cases each individual has, sorted."""
+        """The number of cases of each individual, in ascending order."""
         if not self.layout.people:
             raise no_individuals()
         found = self._query(f"SELECT count(*) AS n FROM {self.cases_table} GROUP BY person")
         return np.sort(found["n"].cast(pl.Int64).to_numpy())
 
     def sums(self, columns: Collection[str]) -> Sums:
-        """The cases for whoever needs only sums over them, with some of the further columns."""
+        """The cases for sums over them, with some of the further columns."""
         reader = Reader.of(self.plan, self.facts().activities, columns)
         some = self.cases_table != SqlEngine.cases_table
         chosen = f" WHERE case_id IN (SELECT case_id FROM {self.cases_table})" if some else ""
@@ -414,7 +410,7 @@ class SqlEngine(ABC):
         return self.plan.named(found)
 
     def bounded(self, cases: int, key: bytes) -> Self:
-        """At most so many cases of each individual, chosen by a secret key."""
+        """The log with at most `cases` cases of each individual, chosen by a secret key."""
         if not self.layout.people:
             raise no_individuals()
         fresh = copy.copy(self)
@@ -441,3 +437,38 @@ class SqlEngine(ABC):
         self._facts = Facts(
             kept, events, whole.activities, whole.period, whole.left_out, whole.clocks
         )
+
+
+class Field(NamedTuple):
+    """A number as SQL computes it, and the largest that occurs; none is below zero."""
+
+    expression: str
+    largest: int
+
+
+def packed(fields: Sequence[Field], room: Mapping[str, int]) -> str | None:
+    """One number made of several side by side, the first in front; None if they do not fit.
+
+    `room` says which types of numbers there are and how many bits they have besides the sign.
+    Each field has as many bits as its largest number needs, so none reaches into another: numbers
+    of this kind are in the same order as their fields one after another, and equal only if all
+    fields are. The last field is the number modulo two to the power of its bits.
+    """
+    bits = [field.largest.bit_length() for field in fields]
+    kind = next((kind for kind, size in room.items() if sum(bits) <= size), None)
+    if kind is None or not fields:
+        return None
+    number = f"CAST({fields[0].expression} AS {kind})"
+    for field, size in zip(fields[1:], bits[1:], strict=True):
+        number = f"(({number} << {size}) | {field.expression})"
+    return number
+
+
+def quoted(name: str, mark: str = '"') -> str:
+    """A name as SQL writes it, whatever it contains."""
+    return mark + name.replace(mark, 2 * mark) + mark
+
+
+def literal(value: Any) -> str:
+    """A text as SQL writes it."""
+    return "'" + str(value).replace("'", "''") + "'"

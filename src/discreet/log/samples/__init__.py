@@ -12,7 +12,7 @@ from discreet.arrays import Integers
 from discreet.log.errors import LogError
 from discreet.log.events import ACTIVITY, CASE, LIFECYCLE, TIME, EventLog
 from discreet.log.samples.catalogue import PROCESSES
-from discreet.log.samples.simulation import Stage
+from discreet.log.samples.simulator import Stage
 
 __all__ = ["PERSON", "RESOURCE", "SAMPLES", "sample_log"]
 

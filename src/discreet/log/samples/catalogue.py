@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.log.samples.simulation import (
+from discreet.log.samples.simulator import (
     Behaviour,
     Team,
+    Week,
     choice,
     in_order,
     loop,
@@ -14,7 +15,6 @@ from discreet.log.samples.simulation import (
     parallel,
     step,
 )
-from discreet.log.samples.week import Week
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.log.counted import Counted
 from discreet.log.events import Reads
 from discreet.log.neighbours import Case, Pair
-from discreet.log.variants import Variants
+from discreet.log.variants import VariantCounts, Variants
 from discreet.mechanisms.audit_cases import (
     EMPTIED_HEAD,
     FILLED_HEAD,
@@ -241,7 +240,7 @@ class HeadTail(Mechanism[Variants]):
         return super().advice(log) + outside
 
     def _draw(self, log: EventLog, rng: Randomness) -> Variants:
-        cases: Counted = log.counted if self._needs == "counts" else log.variants
+        cases: VariantCounts = log.counted if self._needs == "counts" else log.variants
         if self.alphabet is not None:
             cases = projected(log.variants, labels_of(self.alphabet, log.variants))
         about, chosen = self._probed(cases, rng)
@@ -263,7 +262,7 @@ class HeadTail(Mechanism[Variants]):
     def _selecting(self, way: str) -> Selecting:
         return self.step(f"{way}: head", Selecting)
 
-    def _probed(self, cases: Counted, rng: Randomness) -> tuple[Estimate, str]:
+    def _probed(self, cases: VariantCounts, rng: Randomness) -> tuple[Estimate, str]:
         """The number of cases, and which way to go.
 
         By noisy numbers of cases beyond half the selection's threshold, and up to it.

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 
 from discreet.arrays import Ints
-from discreet.log.counted import Counted
-from discreet.log.variants import Variants
+from discreet.log.variants import VariantCounts, Variants
 from discreet.mechanisms.headtail.spending import sample_name
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.privacy.randomness import Randomness
@@ -19,7 +18,7 @@ from discreet.privacy.steps import Sampled, Step
 
 
 def read_cases(
-    cases: Counted, places: Ints, steps: Step, way: str, share: float, rng: Randomness
+    cases: VariantCounts, places: Ints, steps: Step, way: str, share: float, rng: Randomness
 ) -> Variants:
     """The cases that the tail of a way reads: those at the places, or a sample of them."""
     if share == 1:

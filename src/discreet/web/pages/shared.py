@@ -11,13 +11,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import UploadFile
 
+from discreet.audits.audit_tables import shipped_tables
 from discreet.drawing.pages import render_page
 from discreet.errors import DiscreetError
 from discreet.language import LanguageError, language, translate
 from discreet.releasing.catalogue import mechanism_class, mechanism_names
 from discreet.web import choosing
 from discreet.web.asked import ask_for, asked_of, bring_certificate
-from discreet.web.audited import audits_of
 from discreet.web.guard import BROWSER, LANGUAGE, SESSION, STILL, cookie_options
 from discreet.web.house import House
 from discreet.web.pages.common import (
@@ -386,7 +386,7 @@ def trust(request: Request, person: Anybody, mechanism: str = "") -> Response:
         paper=owner.paper,
         proof=proof_lines(inspect.getdoc(owner) or ""),
         words=words,
-        audits=audits_of(name),
+        audits=shipped_tables().about(name),
     )
 
 

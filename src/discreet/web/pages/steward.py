@@ -12,8 +12,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from discreet.errors import DiscreetError
 from discreet.language import translate
-from discreet.log.mapping import load_mapping
-from discreet.log.shaping import Reading
+from discreet.log.reading import Reading, load_mapping
 from discreet.web import choosing
 from discreet.web.asked import approve, checked_seal
 from discreet.web.asked import release as spend

@@ -12,11 +12,11 @@ from discreet.advice.describing import describe
 from discreet.advice.facts import people_of, rarity_of
 from discreet.advice.knowing import found_by
 from discreet.log.columns import WORDS
+from discreet.log.datatypes import plain
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.mapping import save_mapping
-from discreet.log.reading import column_names
-from discreet.log.types import plain
+from discreet.log.loading import column_names
+from discreet.log.reading import save_mapping
 from discreet.utility.before_after import durations_plot, lengths_plot
 from discreet.web.work.pictures import over_time_plot, write_maps
 from discreet.web.work.reading import check_unpacked, read

@@ -12,9 +12,9 @@ import polars as pl
 
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
-from discreet.log.files import GZIP_MAGIC, readable
-from discreet.log.listing import PARQUET, files_of, same_schema
-from discreet.log.shaping import Reading
+from discreet.log.files import GZIP_MAGIC, PARQUET, files_of, readable
+from discreet.log.formats.parquet import same_schema
+from discreet.log.reading import Reading
 from discreet.releasing import way
 from discreet.releasing.request import Request
 

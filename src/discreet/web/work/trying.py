@@ -10,7 +10,7 @@ import numpy as np
 from discreet.drawing import draw
 from discreet.language import translate
 from discreet.log.events import EventLog
-from discreet.log.expand import one_by_one
+from discreet.log.expansion import one_by_one
 from discreet.log.variants import Variants
 from discreet.releasing.request import Request
 from discreet.releasing.way import try_out

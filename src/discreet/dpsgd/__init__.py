@@ -1,1 +1,0 @@
-"""Differentially private gradient descent: clipped sums and noisy steps; loads torch."""

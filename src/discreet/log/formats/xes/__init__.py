@@ -1,0 +1,1 @@
+"""XES, the standard format of event logs."""

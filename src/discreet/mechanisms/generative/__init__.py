@@ -1,1 +1,0 @@
-"""What mechanisms that train a model share."""

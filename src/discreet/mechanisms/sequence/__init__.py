@@ -1,5 +1,0 @@
-"""sequence: an autoregressive model of cases, activity by activity."""
-
-from discreet.mechanisms.sequence.mechanism import Sequence
-
-__all__ = ["Sequence"]

@@ -1,5 +1,0 @@
-"""TraVaG: variants by an autoencoder and a Wasserstein GAN."""
-
-from discreet.mechanisms.travag.mechanism import TraVaG
-
-__all__ = ["TraVaG"]
