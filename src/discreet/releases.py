@@ -29,7 +29,7 @@ from discreet.log.variants import Variants
 from discreet.log.writing import carried, write_log
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.words import vocabulary
+from discreet.privacy.wording import vocabulary
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from discreet.drawing.pages import render_page
 from discreet.drawing.plots import Curve, box_plot, line_plot
 from discreet.drawing.svg import SERIES
 from discreet.language import translate
-from discreet.privacy.words import certainty
+from discreet.privacy.wording import certainty
 from discreet.utility.evaluation import WARNING
 
 Grid = tuple[list[str], list[list[str]]]

@@ -10,7 +10,7 @@ from discreet.drawing.pages import render_page
 from discreet.language import translate
 from discreet.officer.checking import Entry
 from discreet.privacy.guarantee import Guarantee, Part
-from discreet.privacy.words import odds, vocabulary
+from discreet.privacy.wording import odds, vocabulary
 
 MARKS = {"holds": "✓", "fails": "✗", "unknown": "?"}
 

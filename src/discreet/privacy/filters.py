@@ -47,8 +47,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from statistics import NormalDist
 from typing import Literal, get_args
 
-from discreet.privacy.accounting import zcdp_epsilon, zcdp_rho
-from discreet.privacy.conversion import to_swap
+from discreet.privacy.accounting import to_swap, zcdp_epsilon, zcdp_rho
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 
 FilterName = Literal["best", "basic", "zcdp", "gdp", "advanced"]

@@ -8,15 +8,18 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 from discreet import notebook
-from discreet.privacy.words import Vocabulary, certainty, odds, vocabulary
-from discreet.privacy.words.levels import (
+from discreet.privacy.wording import (
     EXPOSED_WARNING,
     MODERATE_EPSILON,
     MOST_DELTA,
     MOST_EPSILON,
     Strength,
     TooWeakError,
+    Vocabulary,
+    certainty,
+    odds,
     strength_of,
+    vocabulary,
 )
 
 Status = Literal["proved", "conditional", "refuted", "unproved"]
@@ -257,12 +260,12 @@ class Guarantee:
 
     def _repr_html_(self) -> str:
         words = "".join(notebook.paragraph(line) for line in self.explain().splitlines())
-        rows = [["· " * depth + p.name, p.cost, p.rule] for depth, p in self.steps()]
+        rows = [["· " * depth + p.name, p.cost, p.rule] for depth, p in self.walk()]
         listed = notebook.table(("step", "cost", "by"), rows)
         steps = notebook.folded("Every step and what it costs", listed) if rows else ""
         return notebook.box(repr(self), words, steps)
 
-    def steps(self) -> Iterator[tuple[int, Part]]:
+    def walk(self) -> Iterator[tuple[int, Part]]:
         """Every step of the release with its depth, those above before those below."""
         waiting = [(0, part) for part in reversed(self.parts)]
         while waiting:

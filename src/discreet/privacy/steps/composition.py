@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from discreet.privacy.accounting import zcdp_epsilon, zcdp_rho
-from discreet.privacy.conversion import group
+from discreet.privacy.accounting import group, zcdp_epsilon, zcdp_rho
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Part
 from discreet.privacy.noise import Rational
@@ -181,7 +180,7 @@ class Group(Step):
 
     @cached_property
     def spent(self) -> Budget:
-        """Group privacy (`privacy/conversion.py`)."""
+        """Group privacy (`privacy/accounting.py`)."""
         return Budget(*group(self.release.spent.epsilon, self.release.spent.delta, self.cases))
 
     @property

@@ -299,7 +299,7 @@ def _confirming(
         refused=refused,
         promise=promise,
         paragraphs=promise.explain().splitlines(),
-        costs=[("· " * depth + part.name, part.cost, part.rule) for depth, part in promise.steps()],
+        costs=[("· " * depth + part.name, part.cost, part.rule) for depth, part in promise.walk()],
         once=secrets.token_hex(16),
         problem=problem,
         purpose=purpose,

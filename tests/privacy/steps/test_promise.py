@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.privacy.accounting import zcdp_epsilon, zcdp_rho
-from discreet.privacy.conversion import group
+from discreet.privacy.accounting import group, zcdp_epsilon, zcdp_rho
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.partition import OptimalSelection
 from discreet.privacy.randomness import Randomness
