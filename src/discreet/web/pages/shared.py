@@ -58,7 +58,7 @@ def enter(request: Request, house: Inside, key: str = "") -> Response:
 
 def local_name() -> str:
     """Who sits at this computer."""
-    from discreet.ledger.entering import user_name
+    from discreet.ledger.entries import user_name
 
     return user_name()
 

@@ -1,4 +1,8 @@
-"""Appending to the chain: an account as it stands, the present time, who is there."""
+"""Entries read and appended: the account of a source, checked links, the present time, the user.
+
+Every function takes the connection of a transaction of the storage, under whose lock reading,
+checking and appending are one step.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +19,16 @@ from discreet.ledger.chain import START, Entry, Head, Kind
 from discreet.ledger.errors import LedgerError
 
 CLOCK_TOLERANCE = timedelta(seconds=60)
-"""How far two computers' clocks may differ."""
+"""The most by which the clocks of two computers may differ."""
 
 
 def spelling(text: str) -> str:
-    """The one spelling of a name: Unicode's NFC, single spaces, none at the ends."""
+    """The one spelling of a name: in Unicode's NFC, with single spaces, none at the ends."""
     return " ".join(filter(None, unicodedata.normalize("NFC", text).split(" ")))
 
 
 def stored_name(connection: Connection, text: str) -> str:
-    """The name under which a source stands in the ledger, or would, however it is spelled.
+    """The name under which a source is or would be stored, in whatever spelling it is given.
 
     Earlier versions took names as they were typed. One that is stored in another spelling still is
     that source, unless the proper spelling is stored too: then only that one can be booked on.
@@ -40,7 +44,7 @@ def stored_name(connection: Connection, text: str) -> str:
 
 
 def account_of(connection: Connection, stored: str) -> Account | None:
-    """How a source's account stands, if it has one."""
+    """The present account of a source, None if it has none."""
     entry = storage.last_account(connection, stored)
     if entry is None:
         return None
@@ -49,7 +53,7 @@ def account_of(connection: Connection, stored: str) -> Account | None:
 
 
 def known_account(connection: Connection, source: str) -> tuple[str, Account]:
-    """The stored name of a source, which must have an account, and how that stands."""
+    """The stored name and the present account of a source, which must have one."""
     name = stored_name(connection, source)
     account = account_of(connection, name)
     if account is None:
@@ -83,7 +87,7 @@ def append(
 
 
 def _end_of_chain(connection: Connection, head: Head) -> Entry | None:
-    """The last entry, if none is missing and it is the one noted apart and follows its previous."""
+    """The last entry, refused unless none is missing, it is the noted end, and it is linked."""
     last = storage.last(connection)
     if (last.head if last else Head()) != head or storage.count(connection) != head.count:
         raise LedgerError(
@@ -113,7 +117,7 @@ def _now() -> datetime:
 
 
 def user_name(named: str | None = None) -> str:
-    """Who is entered: the one named, else the account on this computer."""
+    """The user of an entry: the one named, else the account on this computer."""
     if named is not None:
         return named
     try:

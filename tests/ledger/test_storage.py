@@ -11,7 +11,7 @@ from sqlalchemy import inspect, text
 import discreet
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.tables import VERSION, entries, heads, schema, seen, version_of
+from discreet.ledger.storage import VERSION, entries, heads, schema, seen, version_of
 from discreet.privacy.guarantee import Budget
 
 LOG = discreet.sample_log("hospital", cases=60, seed=1)
