@@ -14,8 +14,8 @@ from discreet.drawing.svg import STYLE
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.models.document import TreeDocument
 from discreet.models.tree import activity, loop, parallel, sequence
+from discreet.models.writers import TreeDocument
 
 ODD = 'a <script>b</script> & "c" \x07 \n and a label that is much too long for its box'
 LINE = np.array([1.0, 2.0, 3.0])

@@ -15,7 +15,6 @@ from scipy.stats import binom, chi2
 
 from discreet.arrays import Booleans, Floats
 from discreet.audits.canaries import audit_one_run
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.neighbours import Case, make_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
@@ -24,6 +23,7 @@ from discreet.mechanisms.sequence import Sequence
 from discreet.mechanisms.sequence.mechanism import ACTIVITIES, SIZE
 from discreet.mechanisms.sequence.reading import PER_CASE, UNDISCLOSED, Finding, seen_through
 from discreet.mechanisms.sequence.sizes import NETWORK, WIDTH, layer_sizes
+from discreet.models.similarity import relative_log_similarity
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

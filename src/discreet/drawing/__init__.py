@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, TypeGuard
 
 from discreet.log.follows import Follows
-from discreet.models.document import TreeDocument
 from discreet.models.tree import Tree
+from discreet.models.writers import TreeDocument
 
 
 def can_draw(artefact: Any) -> TypeGuard[Follows | TreeDocument | Tree]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from html import escape
 from textwrap import wrap
 
-from discreet.models.xml import xml_text
+from discreet.models.writers import xml_text
 
 _LIGHT = """text{font-family:system-ui,sans-serif;fill:#1f2933}
 .page{fill:#fff}.quiet{fill:#52606d}.grid{stroke:#dde3e8}.absent{fill:#e5e7eb}

@@ -6,8 +6,8 @@ from textwrap import wrap
 
 from discreet.drawing import svg
 from discreet.models.diagram import Flow, Node, diagram_of
-from discreet.models.document import TreeDocument
 from discreet.models.tree import Tree
+from discreet.models.writers import TreeDocument
 
 LETTERS, ROWS = 19, 3
 """What a task's box holds of its label."""

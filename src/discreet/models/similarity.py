@@ -8,18 +8,20 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.distances.edits import Edits
-from discreet.distances.transport import EXACT_PAIRS, MOST_MASS, Costs, transport
 from discreet.log.variants import Variants
+from discreet.models.edits import Edits
+from discreet.models.transport import EXACT_PAIRS, MOST_MASS, Costs, transport
+
+# Proof
 
 COST_UNITS = 1 << 30
-"""The cost of moving a case to a sequence that has nothing in common with its own."""
+"""Cost, in units, of moving a case to a sequence that has nothing in common with its own."""
 
 MOST_WEIGHT = 1 << 20
-"""The units that a distribution is divided into when cases are held against it."""
+"""Most units that a distribution is divided into when cases are compared with it."""
 
 MOST_CASES = MOST_MASS // MOST_WEIGHT
-"""The most cases, some four billion, that can be held against a distribution."""
+"""Most cases, some four billion, that can be compared with a distribution."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def cases_in_place(log: Variants, distribution: Variants) -> Fraction:
 
 
 def leave_equal(left: Variants, right: Variants, source: Integers, target: Integers) -> None:
-    """Take the mass that both sides have on the same sequence off both."""
+    """Take off both sides, in place, the mass that they share on the same sequence."""
     position = {sequence: j for j, (sequence, _) in enumerate(right)}
     for i, (sequence, _) in enumerate(left):
         j = position.get(sequence)
@@ -94,7 +96,7 @@ def leave_equal(left: Variants, right: Variants, source: Integers, target: Integ
 
 
 def _costs(left: Variants, right: Variants) -> Costs:
-    """What moving a case costs: the relative edit distance, rounded down to whole units."""
+    """The costs of moving a case: relative edit distances, rounded down to whole units."""
     edits = Edits(left, right)
 
     def costs(rows: Integers, columns: Integers) -> Integers:
@@ -104,7 +106,7 @@ def _costs(left: Variants, right: Variants) -> Costs:
 
 
 def _weights(counts: Integers) -> Integers:
-    """Counts in proportion and in whole units, at most MOST_WEIGHT together."""
+    """Whole weights in proportion to the counts, at most MOST_WEIGHT together."""
     total = int(counts.sum())
     if total <= MOST_WEIGHT:
         return counts

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.distances import transport
-from discreet.distances.similarity import cases_in_place
-from discreet.distances.transport import proposed, proved, solve
 from discreet.log.variants import Variants
-from tests.distances.logs import cheapest
+from discreet.models import transport
+from discreet.models.similarity import cases_in_place
+from discreet.models.transport import proposed, proved, solve
+from tests.models.small_logs import cheapest
 
 Problem = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -113,7 +113,7 @@ def test_the_solver_does_not_give_up_on_large_masses(most: int) -> None:
 
 def test_the_solver_alone_leaves_the_package_as_it_is() -> None:
     program = (
-        "import sys; from discreet.distances.transport import solver; found = solver(); "
+        "import sys; from discreet.models.transport import solver; found = solver(); "
         "assert 'ot' not in sys.modules and 'scipy.stats' not in sys.modules; "
         "sys.modules.update(sklearn=None, networkx=None); "  # they take long
         "import ot; assert ot.emd is found and ot.sinkhorn and ot.utils and ot.lp.emd2"

@@ -1,4 +1,4 @@
-"""Optimal transport between two piles of cases: whole masses, whole costs, an exact optimum.
+"""Optimal transport between two distributions of cases: whole masses and costs, exact optima.
 
 A float solver (POT's network simplex) proposes a plan and prices. Both are rounded to integers
 and made into a feasible plan and feasible prices whose values agree to the last unit, which proves
@@ -15,10 +15,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec
 from itertools import pairwise
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,19 +26,23 @@ from discreet.arrays import Floats, Integers
 Costs = Callable[[Integers, Integers], Integers]
 """The cost of every pair of some rows (left) and columns (right), in whole units."""
 
-EXACT_PAIRS = 36_000_000
-"""Up to here (6000 by 6000, about a gigabyte and half a minute) a problem is solved whole."""
+# Proof
 
 MOST_MASS = 1 << 52
-"""The largest total mass: below it the solver's floats hold every whole mass exactly."""
+"""Largest total mass: below it the solver's floats hold every whole mass exactly."""
 
 FARTHEST_PRICE = float(1 << 50)
-"""Prices beyond this cannot be rounded to a proposal."""
+"""Largest price that is rounded to a proposal; beyond it floats lose whole units."""
+
+# Tuned: on the memory and the time of one problem (bench/transport.py).
+
+EXACT_PAIRS = 36_000_000
+"""Most pairs solved as one problem: 6000 by 6000, about a gigabyte and half a minute."""
 
 
 @dataclass(frozen=True)
 class Transport:
-    """The cost of moving all mass; if not exact, the cost of a good way, hence an upper bound."""
+    """The cost of moving all mass, or an upper bound of it if not `exact`."""
 
     cost: int
     exact: bool
@@ -72,7 +74,7 @@ def solve(source: Integers, target: Integers, cost: Integers) -> int:
 
 
 class Solution(NamedTuple):
-    """How much goes from each row to each column, and prices that say what that costs."""
+    """A plan of the mass from each row to each column, and the prices of rows and columns."""
 
     plan: Integers
     rows: Integers
@@ -103,34 +105,31 @@ def _column_prices(cost: Integers, rows: Integers) -> Integers:
 
 @cache
 def solver() -> Callable[..., Any]:
-    """POT's solver without the rest of POT, which takes a second to load, or three.
+    """POT's exact solver, imported without the rest of POT.
 
-    Empty packages stand in for POT's own while the one module is loaded, and its other backends
-    are turned off. Whoever imports POT later gets all of it.
+    All of POT takes 3.4 seconds of processor time and loads 1,600 modules, scikit-learn and pandas
+    among them, and 6.4 seconds where there is PyTorch; its package `ot.lp` alone 0.25 seconds and
+    130 modules. So `ot` itself is not executed while `ot.lp` is imported, and POT's other backends
+    are turned off. A later `import ot` executes it and finds the same solver.
     """
     for backend in ("PYTORCH", "JAX", "CUPY", "TENSORFLOW"):
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
-    found = find_spec("ot")
-    if "ot" in sys.modules or found is None or not found.submodule_search_locations:
-        return import_module("ot").emd  # type: ignore[no-any-return]
-    folder = found.submodule_search_locations[0]
-    for name, place in (("ot", folder), ("ot.lp", f"{folder}/lp")):
-        sys.modules[name] = ModuleType(name)
-        sys.modules[name].__path__ = [place]
+    spec = None if "ot" in sys.modules else find_spec("ot")
+    if spec is not None:
+        sys.modules["ot"] = module_from_spec(spec)
     try:
-        alone = import_module("ot.lp._network_simplex")
-    except ImportError:  # another version of POT
-        alone = None
+        from ot.lp import emd
     finally:
-        del sys.modules["ot"], sys.modules["ot.lp"]
-    return (alone or import_module("ot")).emd  # type: ignore[no-any-return]
+        if spec is not None:
+            del sys.modules["ot"]
+    return emd  # type: ignore[no-any-return]
 
 
 def proposed(source: Integers, target: Integers, cost: Integers) -> Solution:
     """A plan and feasible prices in whole units: good ones, if all goes well."""
     unit = 0.5 ** int(source.sum()).bit_length()  # of a total above 1 it may say "infeasible"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it stopped early: then the rest is done here
+        warnings.simplefilter("ignore")  # it warns if it stopped early; the rest is done here
         plan, log = solver()(
             source * unit,
             target * unit,
@@ -184,7 +183,7 @@ Path = list[tuple[int, int]]
 def _shortest_path(
     excess: Integers, plan: Integers, left: Integers, right: Integers
 ) -> tuple[Path, Integers, Integers]:
-    """From a row with mass left to a column with room, and by how much prices then change.
+    """A shortest path from a row with mass left to a column with room, and changes of prices.
 
     Dijkstra's algorithm over rows and columns: forward along any pair at its excess, back along
     pairs that the plan uses, which have none.

@@ -9,8 +9,10 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
 
+# Tuned: on the time that rapidfuzz takes.
+
 FEW = 10_000
-"""Pairs for which further threads take longer to start than they save."""
+"""Number of pairs below which further threads take longer to start than they save."""
 
 
 class Edits:
@@ -21,7 +23,7 @@ class Edits:
         self._words, self._others = spelled(left, right)
 
     def whole(self, rows: Integers, columns: Integers) -> Integers:
-        """How many insertions, deletions and replacements turn each row into each column."""
+        """The least insertions, deletions and replacements that turn each row into each column."""
         from rapidfuzz.distance import Levenshtein
         from rapidfuzz.process import cdist
 
@@ -51,7 +53,7 @@ def edit_distances(left: Variants, right: Variants) -> Floats:
 def spelled(left: Variants, right: Variants) -> tuple[list[str], list[str]]:
     """Each sequence as a string over one common alphabet, one letter per activity.
 
-    Always two lists: comparing one with itself, rapidfuzz takes half as long again.
+    Always two lists, even of one log: comparing a list with itself takes half as long again.
     """
     labels = sorted(set(left.activities) | set(right.activities))
     first = 0 if len(labels) <= 256 else 0x10000  # one byte per letter is faster

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from discreet.distances.edits import edit_distances
-from discreet.distances.similarity import (
+from discreet.log.variants import Variants
+from discreet.models.edits import edit_distances
+from discreet.models.similarity import (
     cases_in_place,
     log_similarity,
     relative_log_similarity,
 )
-from discreet.log.variants import Variants
-from tests.distances.logs import cheapest, levenshtein, log_of, small_logs
+from tests.models.small_logs import cheapest, levenshtein, log_of, small_logs
 
 
 def brute_force(left: Variants, right: Variants) -> float:

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from discreet.models.diagram import diagram_of
-from discreet.models.document import REFUSAL, TreeDocument
 from discreet.models.pm4py import from_pm4py, to_pm4py
-from discreet.models.ptml import ACTIVITY, LINK, NAMES, SILENT
 from discreet.models.replay import replay
 from discreet.models.tree import (
     TAU,
@@ -21,6 +19,14 @@ from discreet.models.tree import (
     optional,
     parallel,
     sequence,
+)
+from discreet.models.writers import (
+    PTML_ACTIVITY,
+    PTML_LINK,
+    PTML_OPERATORS,
+    PTML_SILENT,
+    REFUSAL,
+    TreeDocument,
 )
 from discreet.releases import Document, render
 from tests.models.playout import play_out
@@ -41,14 +47,14 @@ TREE = sequence(
 def read_ptml(text: str) -> Tree:
     """The tree of a PTML file; the third, silent child of a loop is only PTML's."""
     inside = ElementTree.fromstring(text)[0]
-    nodes = {node.get("id", ""): node for node in inside if node.tag != LINK}
-    links = [(link.get("sourceId"), link.get("targetId", "")) for link in inside.iter(LINK)]
-    operators = {kind: operator for operator, kind in NAMES.items()}
+    nodes = {node.get("id", ""): node for node in inside if node.tag != PTML_LINK}
+    links = [(link.get("sourceId"), link.get("targetId", "")) for link in inside.iter(PTML_LINK)]
+    operators = {kind: operator for operator, kind in PTML_OPERATORS.items()}
 
     def below(name: str) -> Tree:
         node = nodes.pop(name)
-        if node.tag in (ACTIVITY, SILENT):
-            return TAU if node.tag == SILENT else activity(node.get("name", ""))
+        if node.tag in (PTML_ACTIVITY, PTML_SILENT):
+            return TAU if node.tag == PTML_SILENT else activity(node.get("name", ""))
         children = [below(child) for parent, child in links if parent == name]
         if operators[node.tag] == "loop":
             assert children.pop() == TAU
