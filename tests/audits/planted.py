@@ -21,7 +21,7 @@ from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD
 from tests.log.engines import test_counting
 from tests.mechanisms import test_headtail_noise as headtail
 from tests.mechanisms import test_noise as counts
-from tests.privacy import test_sampling
+from tests.privacy.steps import test_sampling
 from tests.wholelogs import test_privacy as whole_logs
 
 

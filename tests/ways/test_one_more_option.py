@@ -25,7 +25,7 @@ from pathlib import Path
 
 import discreet
 from discreet.cli.app import build
-from discreet.drawing.pages import render_page
+from discreet.report.pages import render_page
 from discreet.log.mapping import load_mapping
 from discreet.log.shaping import Reading
 from discreet.web.api import HowRead

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.drawing.plots import Curve, line_plot
-from discreet.drawing.svg import SERIES
 from discreet.language import translate
 from discreet.ledger.account import Account
 from discreet.ledger.chain import Head
@@ -19,6 +17,8 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.location import Location
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantee import Budget
+from discreet.report.plots import Curve, line_plot
+from discreet.report.svg import SERIES
 from discreet.web.settings import MissingError
 
 

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import UploadFile
 
-from discreet.drawing.pages import render_page
 from discreet.errors import DiscreetError
 from discreet.language import LanguageError, language, translate
 from discreet.mechanisms.registry import mechanism_class, mechanism_names
+from discreet.report.pages import render_page
 from discreet.web import choosing
 from discreet.web.asked import ask_for, bring_certificate
 from discreet.web.audited import audits_of

@@ -1,4 +1,4 @@
-"""Pieces of SVG. All text is escaped here, and all colours that change in the dark are here.
+"""Elements of SVG. All text is escaped here, and all colours that change in the dark are here.
 
 Colours are classes, not CSS variables: Inkscape and librsvg do not read variables, and both show
 the light colours where they do not know what the reader prefers.
@@ -29,14 +29,14 @@ _DARK = """text{fill:#e4e7eb}.page{fill:#14181d}.quiet{fill:#9aa5b1}.grid{stroke
 STYLE = _LIGHT + "@media(prefers-color-scheme:dark){" + _DARK + "}"
 
 SERIES = ("#3182bd", "#e07a3f", "#4f9d69", "#a06cb0", "#d1495b", "#7f8c8d", "#b8860b", "#5f7fa8")
-"""Colours of curves and boxes, in turn: to be told apart on white and on black."""
+"""Colours of curves and boxes, in turn, that differ clearly on white and on black."""
 
 TIP = (
     '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
     'markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M0 0L8 4L0 8z"/></marker>'
     "</defs>"
 )
-"""The head of an arrow, for lines with `marker-end="url(#tip)"`."""
+"""The head of an arrow, used by lines with `marker-end="url(#tip)"`."""
 
 
 def series(number: int) -> str:
@@ -67,7 +67,7 @@ def text(
 
 
 def label(x: float, y: float, content: str, letters: int, rows: int, leading: float = 14) -> str:
-    """Text around a point on as many lines as there are rows; the whole of it on hovering."""
+    """Text around a point on at most `rows` lines; the whole text is shown on hovering."""
     shown = wrap(" ".join(_printable(content).split()), letters) or [""]
     if len(shown) > rows:
         shown = [*shown[: rows - 1], shown[rows - 1][: letters - 1] + "…"]

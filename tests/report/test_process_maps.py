@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.drawing.follows import ALL, EACH, HEIGHT, draw_follows, most_frequent
 from discreet.log.follows import Follows
+from discreet.report.process_maps import ALL, EACH, HEIGHT, draw_follows, most_frequent
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,28 +1,54 @@
-"""The page: what was promised, to whom, at what cost, and what it does not promise."""
+"""A certificate explained on one page, for the data-protection officer.
+
+The page says what was promised, to whom, at what cost, and what is not promised.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.certificate import Certificate, Finding
-from discreet.drawing.pages import render_page
 from discreet.language import translate
-from discreet.officer.checking import Entry
-from discreet.privacy.guarantee import Guarantee, Part
+from discreet.privacy.guarantee import Guarantee, Neighbours, Part, Unit
 from discreet.privacy.wording import odds, vocabulary
+from discreet.report.pages import render_page
 
 MARKS = {"holds": "✓", "fails": "✗", "unknown": "?"}
 
 
+@dataclass(frozen=True)
+class BookedEntry:
+    """An entry of a ledger that booked a release, with the present state of its account."""
+
+    source: str
+    number: int
+    time: str
+    """When it was booked, in UTC and to the minute."""
+    purpose: str
+    unit: Unit
+    neighbours: Neighbours
+    cap: str
+    releases: int
+    used: float
+    """The share of the cap that is spent."""
+    left: str
+    """The most that the next release may cost, in words."""
+
+
 def officer_page(
-    certificate: Certificate, findings: Sequence[Finding], *, file: str, entry: Entry | None = None
+    certificate: Certificate,
+    findings: Sequence[Finding],
+    *,
+    file: str,
+    entry: BookedEntry | None = None,
 ) -> str:
     """One self-contained, printable page about a certificate."""
     promise = certificate.guarantee
     failed = any(finding.outcome == "fails" for finding in findings)
     return render_page(
-        "discreet.officer",
+        "discreet.report",
         "officer.html",
         file=file,
         certificate=certificate,
@@ -43,7 +69,7 @@ def officer_page(
 
 
 def _kind(artefact: str) -> str:
-    """What was released."""
+    """The kind of the released artefact, in words."""
     return {
         "log": translate("A log"),
         "variants": translate("A log"),
@@ -71,15 +97,14 @@ def _ledger(state: str) -> str:
     }[state]
 
 
-def _account(entry: Entry) -> str:
-    """Whom the cap of a source is about."""
-    unit, neighbours = entry.account.unit, entry.account.neighbours
-    whom = translate("per case") if unit == "case" else translate("per person")
-    return f"{whom}, {neighbours}"
+def _account(entry: BookedEntry) -> str:
+    """The unit and the neighbours of the cap of a source."""
+    whom = translate("per case") if entry.unit == "case" else translate("per person")
+    return f"{whom}, {entry.neighbours}"
 
 
 def _verdict(promise: Guarantee, failed: bool) -> tuple[str, str]:
-    """How the page opens: a class of the style, and one sentence."""
+    """The opening of the page: a class of the style, and one sentence."""
     if failed:
         return "bad", translate(
             "A check failed: do not rely on this certificate before that is cleared up."
@@ -115,7 +140,7 @@ def _terms(promise: Guarantee) -> list[tuple[str, str]]:
 
 
 def _neighbours(neighbours: str, case: bool) -> str:
-    """What must look alike."""
+    """The definition of neighbours, in words."""
     if neighbours == "add-remove":
         if case:
             return translate(
@@ -169,7 +194,7 @@ def _delta(delta: float, case: bool) -> str:
 
 
 def _protected(promise: Guarantee) -> str:
-    """The unit, and by which column it is told."""
+    """The protected unit, and the column that tells units apart."""
     column = person = ""
     if promise.case_column:
         column = translate(", told apart by the column “%(name)s”", name=promise.case_column)

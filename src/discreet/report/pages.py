@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 def render_page(package: str, template: str, **values: Any) -> str:
-    """A template of a package, which may extend our `page.html`; every value is escaped."""
+    """The page of a template of a package, which may extend our `page.html`; values are escaped."""
     pages = environment(package)
     return pages.get_template(template).render(**values)
 
 
 @cache
 def environment(package: str) -> Environment:
-    """How the templates of a package are read: escaped, strict, and translated."""
+    """The environment of a package's templates: escaped, strict, and translated."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     pages = Environment(
         extensions=["jinja2.ext.i18n"],
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader("discreet.drawing")]),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("discreet.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,4 +1,8 @@
-"""Plots: curves over common axes, heat maps over two budgets, boxes over one."""
+"""Plots and charts in SVG.
+
+Plots: curves over common axes, heat maps over two budgets, boxes over one. Charts of one log that
+stand beside those of another: dots, bars, and the hours of a week.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,21 @@ from statistics import quantiles
 
 import numpy as np
 
-from discreet.arrays import Floats
-from discreet.drawing import svg
+from discreet.arrays import Floats, Integers
+from discreet.language import translate
+from discreet.report import svg
 
 WIDTH, HEIGHT = 680, 320
 LEFT, RIGHT, TOP, BOTTOM = 64, 40, 56, 44
-
 DOTTED = 12
-"""A curve of so few points shows them."""
-
+"""Most points of a curve that shows each of them."""
 LOW, MIDDLE, HIGH = (253, 246, 227), (118, 183, 178), (23, 63, 95)
-"""The scale of a heat map; a cell brings its own background, so it is the same in the dark."""
+"""Colours of the scale of a heat map; a cell has its own background, in the dark too."""
+
+CHART_WIDTH = 480
+LETTERS = 24
+"""Most letters of a name in a chart."""
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,15 @@ class Curve:
     x: Floats
     y: Floats
     colour: str
+
+
+@dataclass(frozen=True, eq=False)
+class Dots:
+    """Points in the unit square, each of one of a few named kinds."""
+
+    x: Floats
+    y: Floats
+    kind: Integers
 
 
 def line_plot(
@@ -95,16 +112,6 @@ def line_plot(
     return svg.page(WIDTH, HEIGHT, parts, title)
 
 
-def _ticks(low: float, high: float, logarithmic: bool) -> Floats:
-    """Round values between two bounds; exponents of ten where the axis is logarithmic."""
-    if logarithmic:
-        return np.arange(math.ceil(low), math.floor(high) + 1, dtype=np.float64)
-    rough = (high - low) / 5
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
-    return np.arange(0.0, high + step * 1e-9, step) + math.ceil(low / step) * step
-
-
 def heat_map(
     title: str,
     rows: Sequence[str],
@@ -138,29 +145,6 @@ def heat_map(
             if note:
                 parts.append(svg.text(middle, y + 29, note, ink, anchor="middle", font_size="9"))
     return svg.page(left + wide * len(columns) + 8, top + high * len(rows) + 8, parts, title)
-
-
-def _colour(value: float, bounds: tuple[float, float], logarithmic: bool) -> tuple[str, str]:
-    """The colour of a value, and the class of what is written on it."""
-    low, high = bounds
-    if logarithmic:
-        low, high, value = (math.log(max(v, 1e-12)) for v in (low, high, value))
-    red, green, blue = _mixed((value - low) / (high - low) if high > low else 0.5)
-    dark = 0.299 * red + 0.587 * green + 0.114 * blue < 130
-    return f"rgb({red},{green},{blue})", "ondark" if dark else "onlight"
-
-
-def shade(part: float) -> str:
-    """The colour of a part of the scale, from 0 to 1."""
-    red, green, blue = _mixed(part)
-    return f"rgb({red},{green},{blue})"
-
-
-def _mixed(part: float) -> tuple[int, int, int]:
-    part = min(max(part, 0.0), 1.0)
-    begin, end, part = (LOW, MIDDLE, 2 * part) if part < 0.5 else (MIDDLE, HIGH, 2 * part - 1)
-    red, green, blue = (round(a + (b - a) * part) for a, b in zip(begin, end, strict=True))
-    return red, green, blue
 
 
 def box_plot(
@@ -225,6 +209,109 @@ def box_plot(
     return svg.page(end + 150, height, parts)
 
 
+def dotted_chart(title: str, dots: Dots, kinds: Sequence[str], marks: Sequence[str]) -> str:
+    """Dots in the colours of their kinds; `marks` are written below, from left to right."""
+    left, top, wide, high = 14.0, 30.0, CHART_WIDTH - 28.0, 300.0
+    parts = [svg.text(left, 18, title, font_size="13")]
+    for number, mark in enumerate(marks):
+        share = number / max(1, len(marks) - 1)
+        anchor = ("start", "end")[number == len(marks) - 1] if number in (0, len(marks) - 1) else ""
+        x = left + share * wide
+        parts.append(svg.line(x, top, x, top + high, "grid"))
+        parts.append(svg.text(x, top + high + 16, mark, "quiet", anchor=anchor or "middle"))
+    for number in range(len(kinds)):
+        own = np.flatnonzero(dots.kind == number)
+        places = zip((left + dots.x[own] * wide), (top + dots.y[own] * high), strict=True)
+        path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places)
+        parts.append(
+            f'<path d="{path}" stroke="{svg.series(number)}" stroke-width="2.2" '
+            'stroke-linecap="round" stroke-opacity="0.7"/>'
+        )
+    below = top + high + 36
+    for number, name in enumerate(kinds):
+        x, y = left + number % 2 * wide / 2, below + number // 2 * 16
+        parts.append(svg.rect(x, y - 9, 10, 10, fill=svg.series(number)))
+        parts.append(svg.text(x + 16, y, _short(name, 30), font_size="11"))
+    return svg.page(CHART_WIDTH, below + (len(kinds) + 1) // 2 * 16, parts, title)
+
+
+def week_map(title: str, shares: Floats, most: float) -> str:
+    """The hours of a week, a cell each; the darkest has the share `most`."""
+    wide, high, left, top = 18.0, 24.0, 36.0, 44.0
+    parts = [svg.text(left, 18, title, font_size="13")]
+    for hour in range(0, 24, 3):
+        parts.append(svg.text(left + wide * (hour + 0.5), top - 6, f"{hour}", anchor="middle"))
+    for day, name in enumerate(DAYS):
+        parts.append(svg.text(left - 6, top + high * day + 16, translate(name), anchor="end"))
+        for hour in range(24):
+            colour = shade(float(shares[day, hour]) / most if most else 0.0)
+            x, y = left + wide * hour, top + high * day
+            parts.append(svg.rect(x, y, wide - 1, high - 1, fill=colour))
+    return svg.page(CHART_WIDTH, top + high * 7 + 10, parts, title)
+
+
+def bar_chart(
+    title: str, names: Sequence[str], shares: Sequence[Floats], series: Sequence[str]
+) -> str:
+    """Horizontal bars: for each name a share of each series."""
+    left, top, each = 190.0, 52.0, 9.0 * len(series) + 9
+    most = max((float(one.max(initial=0)) for one in shares), default=0) or 1.0
+    wide = 1.4 * CHART_WIDTH - left - 60
+    parts = [svg.text(14, 18, title, font_size="13")]
+    for number, name in enumerate(series):
+        parts.append(svg.rect(left + 110 * number, 30, 11, 10, fill=svg.series(number)))
+        parts.append(svg.text(left + 110 * number + 17, 39, name, font_size="11"))
+    for place, name in enumerate(names):
+        y = top + each * place
+        parts.append(svg.text(left - 8, y + each / 2, _short(name, LETTERS), anchor="end"))
+        for number, one in enumerate(shares):
+            long = float(one[place]) / most * wide
+            parts.append(svg.rect(left, y + 9 * number, long, 8, fill=svg.series(number)))
+            shown = f"{float(one[place]):.1%}"
+            parts.append(
+                svg.text(left + long + 5, y + 9 * number + 7, shown, "quiet", font_size="9")
+            )
+    return svg.page(1.4 * CHART_WIDTH, top + each * len(names) + 6, parts, title)
+
+
+def shade(part: float) -> str:
+    """The colour at a part of the scale, from 0 to 1."""
+    red, green, blue = _mixed(part)
+    return f"rgb({red},{green},{blue})"
+
+
+def evenly(low: float, high: float, many: int, written: Callable[[float], str]) -> list[str]:
+    """Texts of `many` values at equal distances from `low` to `high`."""
+    return [written(value) for value in np.linspace(low, high, many).tolist()]
+
+
+def _ticks(low: float, high: float, logarithmic: bool) -> Floats:
+    """Round values between two bounds; exponents of ten where the axis is logarithmic."""
+    if logarithmic:
+        return np.arange(math.ceil(low), math.floor(high) + 1, dtype=np.float64)
+    rough = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    return np.arange(0.0, high + step * 1e-9, step) + math.ceil(low / step) * step
+
+
+def _colour(value: float, bounds: tuple[float, float], logarithmic: bool) -> tuple[str, str]:
+    """The colour of a value, and the class of the text on it."""
+    low, high = bounds
+    if logarithmic:
+        low, high, value = (math.log(max(v, 1e-12)) for v in (low, high, value))
+    red, green, blue = _mixed((value - low) / (high - low) if high > low else 0.5)
+    dark = 0.299 * red + 0.587 * green + 0.114 * blue < 130
+    return f"rgb({red},{green},{blue})", "ondark" if dark else "onlight"
+
+
+def _mixed(part: float) -> tuple[int, int, int]:
+    part = min(max(part, 0.0), 1.0)
+    begin, end, part = (LOW, MIDDLE, 2 * part) if part < 0.5 else (MIDDLE, HIGH, 2 * part - 1)
+    red, green, blue = (round(a + (b - a) * part) for a, b in zip(begin, end, strict=True))
+    return red, green, blue
+
+
 def _box(
     values: Sequence[float], x: float, wide: float, y: Callable[[float], float], colour: str
 ) -> list[str]:
@@ -245,3 +332,7 @@ def _box(
 
 def _tick(value: float) -> str:
     return f"{value:.2g}" if abs(value) < 1000 else f"{value:.1e}"
+
+
+def _short(name: str, letters: int) -> str:
+    return name if len(name) <= letters else name[: letters - 1] + "…"

@@ -1,4 +1,4 @@
-"""Pictures: every SVG the library makes, in one style, light or dark as the reader's screen is."""
+"""Every picture and page of the library, in one style, light or dark as the reader's screen is."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from discreet.models.writers import TreeDocument
 
 
 def can_draw(artefact: Any) -> TypeGuard[Follows | TreeDocument | Tree]:
-    """Whether there is a picture of it."""
+    """Whether `draw` makes a picture of an artefact."""
     return isinstance(artefact, Follows | TreeDocument | Tree)
 
 
 def draw(artefact: Follows | TreeDocument | Tree) -> str:
     """A directly-follows graph, a process tree or its document as SVG."""
-    from discreet.drawing.follows import draw_follows
-    from discreet.drawing.trees import draw_document, draw_tree
+    from discreet.report.process_maps import draw_document, draw_follows, draw_tree
 
     if isinstance(artefact, Follows):
         return draw_follows(artefact)

@@ -1,33 +1,40 @@
-"""Drawing a directly-follows graph from top (⊤) to bottom (⊥)."""
+"""Process maps: directly-follows graphs from top (⊤) to bottom (⊥), trees as BPMN diagrams."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 
 import graphlay
 import numpy as np
 
 from discreet.arrays import Booleans
-from discreet.drawing import svg
 from discreet.language import translate
 from discreet.log.follows import END, START, Follows
+from discreet.models.diagram import Flow, Node, diagram_of
+from discreet.models.tree import Tree
+from discreet.models.writers import TreeDocument
+from discreet.report import svg
+
+Point = tuple[float, float]
 
 WIDTH, HEIGHT = 164.0, 38.0
 RADIUS = 15.0
 MARGIN = 24.0
 CORNER = 14.0
 LETTERS, ROWS = 23, 2
-"""What an activity's box holds of its label."""
+"""Most letters and lines of a label in the box of an activity."""
+TASK_LETTERS, TASK_ROWS = 19, 3
+"""Most letters and lines of a label in the box of a task."""
+
+# Tuned: by eye on the graphs of real logs, and on the time of their layout.
 
 ALL, EACH, MOST = 100, 3, 300
-"""How many steps are drawn: this many in all, or per activity if that is more, but no
-more than `MOST` beyond those that lead to an activity and from it most often."""
-
+"""Number of steps that are drawn: `ALL` of the graph or, if that is more, `EACH` per activity, but
+at most `MOST` beyond those that lead to an activity and from it most often."""
 QUICK = 200
-"""Beyond this number of steps the layout spends less time on each."""
-
-Point = tuple[float, float]
+"""Number of steps from which the layout spends less time on each."""
 
 
 def draw_follows(
@@ -40,7 +47,7 @@ def draw_follows(
 
     Each line says how often it was taken, or what `notes` has for it, by source and target.
     Of a large graph only the most frequent steps are drawn, and for each activity the ones that
-    lead to it and from it most often; a line at the foot says so. `each` asks for so many steps
+    lead to it and from it most often; a line at the foot says so. `each` is the number of steps
     per activity: with two, 50 activities are still legible.
     """
     size = len(follows.activities)
@@ -101,6 +108,22 @@ def most_frequent(follows: Follows, each: int | None = None) -> Booleans:
     return kept & (counts > 0)
 
 
+def draw_tree(tree: Tree) -> str:
+    """The tree as a picture, from left to right."""
+    drawn = diagram_of(tree)
+    body = [_flow(flow) for flow in drawn.flows] + [_node(node) for node in drawn.nodes]
+    return svg.page(drawn.width, drawn.below, [svg.TIP, *body], str(tree))
+
+
+def draw_document(document: TreeDocument) -> str:
+    """The released tree, or the message that there is none."""
+    if document.tree is not None:
+        return draw_tree(document.tree)
+    lines = wrap(document.message, 70)
+    body = [svg.text(280, 30 + 16 * i, line, anchor="middle") for i, line in enumerate(lines)]
+    return svg.page(560, 40 + 16 * len(lines), body, document.message)
+
+
 def _layout(
     size: int, pairs: Sequence[tuple[int, int]], counts: Sequence[int], texts: Sequence[str]
 ) -> graphlay.Layout:
@@ -137,15 +160,43 @@ def _line(points: Sequence[Point], share: float, strength: float) -> str:
 
 
 def _towards(corner: Point, other: Point) -> Point:
-    """A point near a corner on the way to another."""
+    """The point near a corner, on the way to another, where rounding begins."""
     apart = math.dist(corner, other)
     near = min(CORNER, apart / 2) / apart if apart else 0.0
     return corner[0] + near * (other[0] - corner[0]), corner[1] + near * (other[1] - corner[1])
 
 
 def _box(x: float, y: float, name: str, beyond: int) -> str:
-    """An activity, the start (`beyond` 0) or the end (1)."""
+    """The box of an activity, or the circle of the start (`beyond` 0) or the end (1)."""
     if beyond >= 0:
         return svg.circle(x, y, RADIUS, ("start", "end")[beyond]) + svg.label(x, y, name, 1, 1)
     box = svg.rect(x - WIDTH / 2, y - HEIGHT / 2, WIDTH, HEIGHT, "task", rx="7")
     return box + svg.label(x, y, name, LETTERS, ROWS)
+
+
+def _flow(flow: Flow) -> str:
+    points = " ".join(f"{x:g},{y:g}" for x, y in flow.points)
+    return f'<polyline class="flow" points="{points}" marker-end="url(#tip)"/>'
+
+
+def _node(node: Node) -> str:
+    width, height = node.size
+    x, y = node.x, node.y
+    if node.kind in ("start", "end"):
+        return svg.circle(x, y, width / 2, node.kind)
+    if node.kind == "task":
+        box = svg.rect(x - width / 2, y - height / 2, width, height, "task", rx="8")
+        return box + svg.label(x, y, node.label, TASK_LETTERS, TASK_ROWS)
+    half, arm = width / 2, width / 5
+    if node.kind == "parallel":
+        strokes = f"M{x - arm:g} {y:g}h{2 * arm:g}M{x:g} {y - arm:g}v{2 * arm:g}"
+    else:
+        arm *= 0.8
+        strokes = (
+            f"M{x - arm:g} {y - arm:g}l{2 * arm:g} {2 * arm:g}"
+            f"M{x - arm:g} {y + arm:g}l{2 * arm:g} {-2 * arm:g}"
+        )
+    return (
+        f'<path class="gateway" d="M{x:g} {y - half:g}l{half:g} {half:g}l{-half:g} {half:g}'
+        f'l{-half:g} {-half:g}z"/><path class="mark" d="{strokes}"/>'
+    )

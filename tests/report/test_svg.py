@@ -8,14 +8,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from discreet.drawing import can_draw, draw
-from discreet.drawing.plots import Curve, box_plot, heat_map, line_plot
-from discreet.drawing.svg import STYLE
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.models.tree import activity, loop, parallel, sequence
 from discreet.models.writers import TreeDocument
+from discreet.report import can_draw, draw
+from discreet.report.plots import Curve, box_plot, heat_map, line_plot
+from discreet.report.svg import STYLE
 
 ODD = 'a <script>b</script> & "c" \x07 \n and a label that is much too long for its box'
 LINE = np.array([1.0, 2.0, 3.0])
