@@ -48,7 +48,7 @@ LOCK_SECONDS = 60
 
 
 VERSION = 2
-"""Of the tables. 1: entries, head, seen; nothing said so. 2: runs, and the version itself."""
+"""Version of the tables. 1: entries, head, seen, no version noted. 2: also runs and versions."""
 
 schema = MetaData()
 entries = Table(
