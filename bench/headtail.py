@@ -32,7 +32,6 @@ from typing import Any
 import numpy as np
 
 from discreet.bench.store import Store
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expansion import expand
 from discreet.log.loading import read_log
@@ -41,6 +40,7 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
+from discreet.models.similarity import relative_log_similarity
 from discreet.privacy.randomness import Randomness
 from discreet.utility.follows import follows_distance
 from discreet.utility.model import discover

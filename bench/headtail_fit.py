@@ -31,12 +31,12 @@ import numpy as np
 from generated import generated_log
 from headtail import Counted, drawn
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expansion import expand
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail, mechanism, pruning, spending, tail
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
+from discreet.models.similarity import relative_log_similarity
 from discreet.privacy.randomness import Randomness
 from discreet.utility.model import discover
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import discreet
-from discreet.drawing import svg
-from discreet.drawing.charts import bar_chart
 from discreet.log.follows import Follows
+from discreet.report import svg
+from discreet.report.plots import bar_chart
 
 HIDDEN = "0.35"
 """The strength of what a release leaves out."""

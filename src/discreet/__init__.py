@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from discreet.audits import audit as audit
     from discreet.certificate import Certificate as Certificate
     from discreet.certificate import CertificateError as CertificateError
-    from discreet.distances.similarity import relative_log_similarity as relative_log_similarity
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import DiscreetWarning as DiscreetWarning
     from discreet.ledger.errors import LedgerError as LedgerError
@@ -34,8 +33,9 @@ if TYPE_CHECKING:
     from discreet.mechanisms.base import Mechanism as Mechanism
     from discreet.mechanisms.registry import mechanism as mechanism
     from discreet.mechanisms.registry import mechanism_names as mechanism_names
-    from discreet.models.document import TreeDocument as TreeDocument
+    from discreet.models.similarity import relative_log_similarity as relative_log_similarity
     from discreet.models.tree import Tree as Tree
+    from discreet.models.writers import TreeDocument as TreeDocument
     from discreet.parameters import ParameterError as ParameterError
     from discreet.privacy.guarantee import Budget as Budget
     from discreet.privacy.guarantee import Guarantee as Guarantee
@@ -55,7 +55,7 @@ else:
     _HOMES = {
         "audits": ("audit",),
         "certificate": ("Certificate", "CertificateError"),
-        "distances.similarity": ("relative_log_similarity",),
+        "models.similarity": ("relative_log_similarity",),
         "errors": ("DiscreetError", "DiscreetWarning"),
         "ledger.errors": ("LedgerError",),
         "ledger.ledger": ("Ledger",),
@@ -70,7 +70,7 @@ else:
         "mechanisms.base": ("Mechanism",),
         "parameters": ("ParameterError",),
         "mechanisms.registry": ("mechanism", "mechanism_names"),
-        "models.document": ("TreeDocument",),
+        "models.writers": ("TreeDocument",),
         "models.tree": ("Tree",),
         "privacy.guarantee": ("Budget", "Guarantee"),
         "privacy.randomness": ("Randomness",),

@@ -15,7 +15,6 @@ from typing_extensions import TypeVar
 
 from discreet import notebook
 from discreet.certificate import Certificate, LedgerUse, certificate_path, versions
-from discreet.drawing import can_draw, draw
 from discreet.language import grouped, translate
 from discreet.log.columns import laid_out
 from discreet.log.digest import content_digest
@@ -29,7 +28,8 @@ from discreet.log.variants import Variants
 from discreet.log.writing import carried, write_log
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.words import vocabulary
+from discreet.privacy.wording import vocabulary
+from discreet.report import can_draw, draw
 
 
 @runtime_checkable

@@ -22,7 +22,7 @@ from tests.log.engines import test_view
 from tests.mechanisms import test_headtail_noise as headtail
 from tests.mechanisms import test_noise as counts
 from tests.mechanisms.whole import test_mechanism as whole_logs
-from tests.privacy import test_sampling
+from tests.privacy.steps import test_sampling
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 
 from discreet.certificate import Certificate
-from discreet.officer.page import officer_page
+from discreet.report.officer import officer_page
 from tests.cli.conftest import Desk
 from tests.cli.test_advise import external
 

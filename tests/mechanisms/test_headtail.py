@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expansion import expand
 from discreet.log.samples import sample_log
@@ -18,6 +17,7 @@ from discreet.mechanisms.headtail.tail import UNDISCLOSED
 from discreet.mechanisms.travas import TraVaS
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
+from discreet.models.similarity import relative_log_similarity
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail import (
@@ -33,6 +32,7 @@ from discreet.mechanisms.headtail.tables import MOST_LABELS, Tables, found_activ
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
+from discreet.models.similarity import relative_log_similarity
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Laplace

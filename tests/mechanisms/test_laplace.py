@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
 from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
 from discreet.mechanisms.laplace import (
@@ -14,6 +13,7 @@ from discreet.mechanisms.laplace import (
     refuse_explosion,
 )
 from discreet.mechanisms.registry import mechanism
+from discreet.models.similarity import relative_log_similarity
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.steps import noise_of

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
@@ -13,6 +12,7 @@ from discreet.mechanisms.blocks import walks
 from discreet.mechanisms.blocks.contributions import near_pairs
 from discreet.mechanisms.blocks.walks import balanced, walk_out
 from discreet.mechanisms.sapa import SaPa
+from discreet.models.similarity import relative_log_similarity
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from tests.conftest import RealLogs, read_once

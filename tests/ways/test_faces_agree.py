@@ -24,11 +24,11 @@ from discreet.ledger.ledger import Ledger
 from discreet.log.errors import ExistsError
 from discreet.log.events import EventLog
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
-from discreet.officer.checking import entry_of
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.product import product
+from discreet.verification import entry_of
 from discreet.web import choosing
 from discreet.web.house import House
 from discreet.web.work.releasing import SHARE

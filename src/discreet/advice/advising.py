@@ -19,7 +19,7 @@ from discreet.log.events import EventLog
 from discreet.mechanisms.registry import mechanism_class, mechanism_names, mechanism_taking
 from discreet.mechanisms.trained.base import Generative
 from discreet.parameters import ParameterError
-from discreet.privacy.words import certainty
+from discreet.privacy.wording import certainty
 from discreet.product import default_product
 from discreet.utility.evaluation import WARNING
 

@@ -92,8 +92,8 @@ def advise(
     from discreet.advice.advising import EPSILONS
     from discreet.advice.advising import advise as look
     from discreet.advice.page import advice_page
-    from discreet.drawing.pages import write_page
     from discreet.mechanisms.registry import mechanism_class
+    from discreet.report.pages import write_page
 
     for name in mechanism or []:
         mechanism_class(name)

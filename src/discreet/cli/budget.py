@@ -170,8 +170,7 @@ def export(
       discreet budget export -o ledger.json
     """
     from discreet.ledger.errors import LedgerError
-    from discreet.ledger.exporting import as_csv, as_document
-    from discreet.ledger.ledger import Ledger
+    from discreet.ledger.ledger import Ledger, as_csv, as_document
     from discreet.log.files import atomic_write
     from discreet.releases import check_unused
 

@@ -37,8 +37,8 @@ def expand(
     from discreet.log.errors import LogError
     from discreet.log.files import atomic_write
     from discreet.log.formats.variant_tables import is_variant_table, read_variants, variants_digest
-    from discreet.officer.checking import checked
     from discreet.releases import check_target, check_unused
+    from discreet.verification import checked
 
     if not is_variant_table(table) or is_variant_table(output):
         raise LogError(

@@ -25,7 +25,7 @@ from discreet.parameters import (
     fraction,
     parameter,
 )
-from discreet.privacy.conversion import per_case
+from discreet.privacy.accounting import per_case
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.noise import Rational

@@ -19,8 +19,8 @@ from discreet.log.follows import Follows
 from discreet.log.formats.variant_tables import is_variant_table, read_variants
 from discreet.log.loading import read_log
 from discreet.log.variants import Variants
-from discreet.models.document import TreeDocument
 from discreet.models.tree import Tree
+from discreet.models.writers import TreeDocument
 from discreet.releases import Release
 
 

@@ -1,7 +1,7 @@
 """A private choice among releases: the one closest to the log, by the exponential mechanism.
 
 The score of a release is |L|·similarity in thousandths of a case, rounded down. One case more
-raises |L|·similarity by 0 to 2, exactly as it is computed (`distances.similarity.cases_in_place`,
+raises |L|·similarity by 0 to 2, exactly as it is computed (`models.similarity.cases_in_place`,
 any number of cases, whatever the solver underneath does). Rounding down to a grid that divides 2
 keeps that: the score rises by 0 to 2000 thousandths. It is monotone with sensitivity 2, so weights
 e^{ε·score/2} cost ε.
@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor
 
-from discreet.distances.similarity import MOST_CASES, cases_in_place
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
+from discreet.models.similarity import MOST_CASES, cases_in_place
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.arrays import Booleans, Floats, Integers, Ints
 from discreet.log.variants import Variants
-from discreet.models.prefixes import PrefixTree
+from discreet.models.replay import PrefixTree
 
 MOST_CANDIDATES = 200_000
 """At most this many candidates are considered on one level, whatever the log and the budget."""

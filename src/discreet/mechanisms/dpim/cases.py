@@ -15,8 +15,7 @@ import numpy as np
 from discreet.arrays import Floats, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
-from discreet.models.prefixes import PrefixTree
-from discreet.models.replay import Replay, replay
+from discreet.models.replay import PrefixTree, Replay, replay
 from discreet.models.tree import Tree
 
 GRID = 10_000

@@ -23,7 +23,7 @@ from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
 from discreet.mechanisms.dpim.cases import GRID, Cases
 from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
 from discreet.mechanisms.dpim.sampling import Sampler, round_steps
-from discreet.models.document import TreeDocument
+from discreet.models.writers import TreeDocument
 from discreet.parameters import (
     ParameterError,
     below_one,

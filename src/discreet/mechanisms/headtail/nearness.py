@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Floats, Integers
-from discreet.distances.edits import spelled
 from discreet.log.variants import Variants
+from discreet.models.edits import spelled
 
 Distances = npt.NDArray[np.float32]
 

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Booleans, Floats
-from discreet.distances.edits import edit_distances
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
+from discreet.models.edits import edit_distances
 from discreet.models.inductive import inductive_miner
-from discreet.models.prefixes import PrefixTree
-from discreet.models.replay import replay
+from discreet.models.replay import PrefixTree, replay
 from discreet.models.tree import Tree
 
 WORTH = 1.0

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from discreet.certificate import certificate_path
-from discreet.drawing import draw
-from discreet.drawing.follows import draw_follows
-from discreet.drawing.pages import write_page
 from discreet.language import translate
 from discreet.ledger.booking import LedgerBooking, booking_for
 from discreet.log.follows import Follows
 from discreet.mechanisms.base import Mechanism
-from discreet.officer.checking import checked, entry_of
-from discreet.officer.page import officer_page
 from discreet.releases import Release, check_room
+from discreet.report import draw
+from discreet.report.officer import officer_page
+from discreet.report.pages import write_page
+from discreet.report.process_maps import draw_follows
 from discreet.utility.subject import subject_of
+from discreet.verification import checked, entry_of
 from discreet.web.choosing import build
 from discreet.web.jobs import job_mark
 from discreet.web.settings import WebError
