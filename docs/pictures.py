@@ -143,7 +143,6 @@ PICTURES = {
     "blur": ideas.blur,
     "game": ideas.game,
     "contest": ideas.contest,
-    "questions": ideas.questions,
 }
 
 

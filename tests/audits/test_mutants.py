@@ -16,13 +16,11 @@ from discreet.audits.sampling import Effort, releases
 from discreet.audits.subjects import Subject, audited_names, find_pair, pairs_of, subjects_of
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.travas import VARIANTS, TraVaS, UTraVaS
-from discreet.privacy.steps import Choosing, Delegated, Proved
+from discreet.privacy.steps import Choosing, Delegated
 from discreet.privacy.steps import Laplace as Counting
 
 TRAINED = {"ddpm", "sequence", "travag"}
-NOT_IN_THE_TREE = {"auto"}
-"""Its noise is that of what it chooses."""
-NAMES = [name for name in audited_names() if name not in NOT_IN_THE_TREE]
+NAMES = audited_names()
 SHOWN = {
     "whole": {
         "start weeks, coarse",
@@ -109,8 +107,7 @@ def test_every_leaf_is_noisy_or_covered() -> None:
                 continue
             for leaf in mechanism.spending.walk():
                 if not leaf.steps and leaf.name not in noisy_leaves(mechanism):
-                    allowed = Proved if name in NOT_IN_THE_TREE else Delegated | GivenLaplace
-                    assert isinstance(leaf, allowed), leaf
+                    assert isinstance(leaf, Delegated | GivenLaplace), leaf
 
 
 def test_a_mutant_promises_the_same_and_leaves_the_mechanism_alone() -> None:

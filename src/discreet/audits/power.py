@@ -23,7 +23,6 @@ from discreet.audits.mutants import alone, noisy_leaves, without_noise
 from discreet.audits.result import Evidence, Power
 from discreet.audits.subjects import Subject
 from discreet.log.neighbours import Pair
-from discreet.mechanisms.auto import Auto
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.steps import Choosing, Laplace, Step
@@ -39,14 +38,9 @@ Looked = tuple[Subject, Sequence[Pair]]
 
 
 def mutant_steps(looked: Sequence[Looked]) -> list[str]:
-    """The noisy steps that the promises of a mechanism rest on, with any of its parameters.
-
-    None of auto's: they are those of the mechanism that it chooses, which has mutants of its own.
-    """
+    """The noisy steps that the promises of a mechanism rest on, with any of its parameters."""
     built = [one.build(pair) for one, pairs in looked for pair in pairs if not pair.canaries]
-    promising = [
-        one for one in built if one.guarantee().holds is not None and not isinstance(one, Auto)
-    ]
+    promising = [one for one in built if one.guarantee().holds is not None]
     return list(dict.fromkeys(leaf for one in promising for leaf in noisy_leaves(one)))
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from discreet.mechanisms.auto import Auto
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.steps import Step
@@ -20,11 +19,7 @@ def with_leaves(mechanism: Changed, change: Callable[[Step], Step | None]) -> Ch
     assert mechanism.spending is not None
     tree = mechanism.spending.mapped(change)
     mutant = copy(mechanism)
-    changed: dict[str, Any] = {"spending": tree, "_spending": partial(_same, tree)}
-    if isinstance(mechanism, Auto):
-        chosen, reason = mechanism.choice
-        changed["choice"] = with_leaves(chosen, change), reason
-    mutant.__dict__.update(changed)
+    mutant.__dict__.update(spending=tree, _spending=partial(_same, tree))
     return mutant
 
 
