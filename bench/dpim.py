@@ -21,9 +21,9 @@ import numpy as np
 from discreet.log.events import EventLog
 from discreet.log.reading import read_log
 from discreet.mechanisms.dpim import DPIM
-from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import candidates, graph_steps, pair_noise
-from discreet.mechanisms.dpim.sampling import Sampler, round_steps
+from discreet.mechanisms.dpim.case_statistics import GRID, Cases
+from discreet.mechanisms.dpim.noisy_graph import candidates, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampler import Sampler, round_steps
 from discreet.models.inductive import inductive_miner
 from discreet.models.pm4py import to_pm4py
 from discreet.models.replay import replay

@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.blocks.contributions import Contributions, Norm
-from discreet.mechanisms.blocks.quantile import FALLBACK_BOUND, LARGEST_SIZE, edges, private_bound
+from discreet.mechanisms.blocks.contributions import (
+    FALLBACK_BOUND,
+    LARGEST_SIZE,
+    Contributions,
+    Norm,
+    edges,
+    private_bound,
+)
 from discreet.mechanisms.df_laplace import DFLaplace
 from discreet.parameters import ParameterError
 from discreet.privacy.count_noise import CountNoise

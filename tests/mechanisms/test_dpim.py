@@ -16,11 +16,16 @@ from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.dpim import DPIM
-from discreet.mechanisms.dpim.building import Build
-from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import CHOICE, FITNESS, candidates, graph_steps, pair_noise
-from discreet.mechanisms.dpim.sampling import FITNESS as ROUND_FITNESS
-from discreet.mechanisms.dpim.sampling import Sampler, noisy_max_repeatedly, round_steps
+from discreet.mechanisms.dpim.case_statistics import GRID, Cases
+from discreet.mechanisms.dpim.noisy_graph import (
+    CHOICE,
+    FITNESS,
+    candidates,
+    graph_steps,
+    pair_noise,
+)
+from discreet.mechanisms.dpim.sampler import FITNESS as ROUND_FITNESS
+from discreet.mechanisms.dpim.sampler import Build, Sampler, noisy_max_repeatedly, round_steps
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, flower, sequence
@@ -399,7 +404,7 @@ class TestSampler:
             assert found <= claimed
 
     def test_strict_reads_starts_and_ends_no_more_than_max_cuts_times(self) -> None:
-        from discreet.mechanisms.dpim.sampling import EndReader
+        from discreet.mechanisms.dpim.sampler import EndReader
 
         cases = Cases(Variants.from_counts({tuple("ab"): 5}), LETTERS)
         reader = EndReader(self.sampler(published=False), cases, Randomness.seeded(1))

@@ -146,7 +146,7 @@ def test_a_seed_repeats_the_release_and_marks_it() -> None:
 def test_the_certificate_can_be_checked(tmp_path: Path) -> None:
     log = sample_log("permits", cases=300, seed=1)
     for mechanism in (HeadTail(), HeadTail(delta=0, alphabet=log.variants.activities)):
-        path = tmp_path / "release.xes"
+        path = tmp_path / f"{mechanism.delta:g}.xes"
         mechanism.release(log).write(path)
         certificate, findings = check_certificate(path)
         assert certificate.mechanism == "headtail"

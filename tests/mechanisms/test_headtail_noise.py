@@ -13,9 +13,10 @@ from scipy.stats import norm
 
 from discreet.arrays import Integers, Ints
 from discreet.log.variants import Variants
-from discreet.mechanisms.headtail import HeadTail, loglinear, tail
+from discreet.mechanisms.headtail import HeadTail, tail
+from discreet.mechanisms.headtail.ngrams import Tables, found_activities
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
-from discreet.mechanisms.headtail.tables import Tables, found_activities
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.reserved import ReservedSelection
 from discreet.privacy.transcript import note
@@ -63,19 +64,17 @@ def watched(mechanism: HeadTail, way: str, model: str | None, patch: pytest.Monk
         watch.keys = cases.activities
         return found_activities(cases, *rest)
 
-    def noted(name: str, noisy: Integers) -> None:
-        """The noise of all steps was drawn at once; take it off, and answer as the first time."""
-        noise, drawn = watch.loose[-1]
-        turn = sum(one.step == name for one in watch.runs[-1])
-        counts = noisy - drawn.reshape(-1, *noisy.shape)[turn]
-        noisy[...] = watch.answer(Draw(noise, counts, None), noisy.copy)
-        note(name, noisy)
+    def joined(noise: CountNoise, counts: Integers, drawn: Integers) -> Integers:
+        """What was answered the first time: the noise of all gradient steps is drawn at once."""
+        answer: Integers = watch.answer(Draw(noise, counts, None), lambda: counts + drawn)
+        note(noise.name, answer)
+        return answer
 
     patch.setattr(ReservedSelection, "noisy", selected)
     patch.setattr(tail, "found_activities", found)
     patch.setattr(tail, "worth_learning", lambda *_: model is not None)
     patch.setattr(tail, "learnable", lambda *_: model == "gradients")
-    patch.setattr(loglinear, "note", noted)
+    patch.setattr(CountNoise, "joined", joined)
     for case in (None, *FURTHER):
         log = Small(LOG | ({} if case is None else {case: LOG.get(case, 0) + 1}))
         watch.run(partial(mechanism._draw, log, Randomness.seeded(3)))  # type: ignore[arg-type]

@@ -15,21 +15,12 @@ from hypothesis import strategies as st
 from discreet.distances.similarity import relative_log_similarity
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
-from discreet.mechanisms.headtail import (
-    HeadTail,
-    candidates,
-    nearness,
-    ngrams,
-    prediction,
-    pruning,
-    support,
-    votes,
-)
-from discreet.mechanisms.headtail.language import Language
+from discreet.mechanisms.headtail import HeadTail, candidates, coverage, ngrams, pruning, votes
+from discreet.mechanisms.headtail.candidates import Language
 from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.loglinear import weights_of
+from discreet.mechanisms.headtail.ngrams import MOST_LABELS, Tables, found_activities, thinned
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD, reserved
-from discreet.mechanisms.headtail.tables import MOST_LABELS, Tables, found_activities, thinned
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
@@ -72,10 +63,8 @@ def test_estimates_combine_by_inverse_variance() -> None:
 def test_ties_go_to_the_first_of_the_support(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = Variants.from_counts({("a", "b"): 1, ("a", "c"): 1, ("z",): 1})
     cases = Variants.from_counts({("a", "d"): 5, ("a", "c"): 2, ("z", "z"): 1})
-    monkeypatch.setattr(nearness, "BLOCK", 3)  # one row at a time
-    nearest = dict(
-        zip([s for s, _ in cases], nearness.nearest(cases, chosen).tolist(), strict=True)
-    )
+    monkeypatch.setattr(votes, "BLOCK", 3)  # one row at a time
+    nearest = dict(zip([s for s, _ in cases], votes.nearest(cases, chosen).tolist(), strict=True))
     assert nearest == {("a", "d"): 0, ("a", "c"): 1, ("z", "z"): 2}
 
 
@@ -95,10 +84,10 @@ def test_support_takes_the_centres_first() -> None:
     pool = Variants.from_counts(
         {("a", "a", "a"): 10, ("a", "a", "b"): 4, ("x", "y", "z"): 8, ("x", "y", "y"): 3}
     )
-    chosen = support.central(pool, Variants.empty(), cases=25, deviation=1000)
+    chosen = candidates.central(pool, Variants.empty(), cases=25, deviation=1000)
     assert {s for s, _ in chosen} == {s for s, _ in pool}  # LEAST_CELLS, however much the noise
     shown = Variants.from_counts({("a", "a", "a"): 10})
-    assert ("a", "a", "a") not in support.central(pool, shown, 25, 0.1).to_dict()
+    assert ("a", "a", "a") not in candidates.central(pool, shown, 25, 0.1).to_dict()
 
 
 def test_greedy_equals_exhaustive_greedy() -> None:
@@ -115,7 +104,7 @@ def test_greedy_equals_exhaustive_greedy() -> None:
             break
         expected.append(int(gains.argmax()))
         left = np.minimum(left, apart[expected[-1]])
-    found = support._greedy(apart, weight, np.ones(40, dtype=np.float32), 400, 0.0)
+    found = candidates._greedy(apart, weight, np.ones(40, dtype=np.float32), 400, 0.0)
     assert found[:15] == expected[:15]
 
 
@@ -243,7 +232,7 @@ def test_recombinations_stay_within_the_model_of_the_head(monkeypatch: pytest.Mo
 
 def test_the_way_follows_the_probe() -> None:
     def gone(frequent: int, rare: int, epsilon: float = 0.04, *, public: bool = False) -> str:
-        return prediction.way(frequent, rare, CountNoise.laplace(1, epsilon), 0.007, public)
+        return coverage.way(frequent, rare, CountNoise.laplace(1, epsilon), 0.007, public)
 
     assert gone(900, 100) == FEW_HIDDEN
     assert gone(10, 2990) == NO_HEAD
@@ -259,9 +248,9 @@ def test_the_way_follows_the_probe() -> None:
 
 
 def test_a_model_is_learned_beside_a_head_if_the_hidden_cases_say_more() -> None:
-    assert prediction.worth_learning(clear=20, covered=0.7)
-    assert not prediction.worth_learning(clear=2, covered=0.7)
-    assert prediction.worth_learning(clear=2, covered=0.1)
+    assert coverage.worth_learning(clear=20, covered=0.7)
+    assert not coverage.worth_learning(clear=2, covered=0.7)
+    assert coverage.worth_learning(clear=2, covered=0.1)
 
 
 def test_predicted_votes_help_where_votes_drown_and_do_no_harm_where_not() -> None:
@@ -296,7 +285,7 @@ def test_what_would_move_far_stays_nearer_to_the_middle_of_what_is_likely() -> N
 def test_logs_are_joined_over_all_their_activities() -> None:
     one = Variants.from_counts({("a", "c"): 2, ("c",): 1})
     two = Variants.from_counts({("b",): 5, ("a", "c"): 3})
-    both, (first, second) = nearness.joined(one, two)
+    both, (first, second) = votes.joined(one, two)
     assert both.to_dict() == {("a", "c"): 5, ("b",): 5, ("c",): 1}
     assert [both.sequence(i) for i in first] == [s for s, _ in one]
     assert [both.sequence(i) for i in second] == [s for s, _ in two]

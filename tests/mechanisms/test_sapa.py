@@ -9,10 +9,9 @@ from discreet.distances.similarity import relative_log_similarity
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
-from discreet.mechanisms.blocks import walks
+from discreet.mechanisms import sapa as walks
 from discreet.mechanisms.blocks.contributions import near_pairs
-from discreet.mechanisms.blocks.walks import balanced, walk_out
-from discreet.mechanisms.sapa import SaPa
+from discreet.mechanisms.sapa import SaPa, balanced, walk_out
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from tests.conftest import RealLogs, read_once

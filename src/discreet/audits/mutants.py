@@ -23,9 +23,8 @@ from discreet.log.engines.lazy import staying
 from discreet.log.engines.memory import MemoryEngine
 from discreet.log.engines.protocol import Sizes
 from discreet.log.variants import Variants
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.base import Mechanism, with_leaves
 from discreet.mechanisms.choice import Choice
-from discreet.mechanisms.leaves import with_leaves
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import Rational

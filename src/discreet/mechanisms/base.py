@@ -1,12 +1,16 @@
-"""Mechanism: what every mechanism declares and the one way in which it releases."""
+"""Mechanism: what every mechanism declares and the one way in which it releases.
+
+The same mechanism with other leaves in its tree of steps: silent, given or recorded ones.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, Generic, Literal
+from functools import cached_property, partial
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -342,3 +346,19 @@ def kept_cases(log: EventLog, cases: int, rng: Randomness) -> Integers:
     )
     kept: Integers = np.sort(by_individual[rank < cases])
     return kept
+
+
+Changed = TypeVar("Changed", bound=Mechanism)
+
+
+def with_leaves(mechanism: Changed, change: Callable[[Step], Step | None]) -> Changed:
+    """The mechanism with other leaves in its tree of steps, the rest being the same."""
+    assert mechanism.spending is not None
+    tree = mechanism.spending.mapped(change)
+    mutant = copy(mechanism)
+    mutant.__dict__.update(spending=tree, _spending=partial(_same, tree))
+    return mutant
+
+
+def _same(tree: Step, budget: Budget) -> Step:
+    return tree

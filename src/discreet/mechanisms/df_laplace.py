@@ -13,10 +13,8 @@ from discreet.log.events import EventLog
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import LONG_LOOP, ONE_MORE, VERY_LONG_CASE, AuditCase
-from discreet.mechanisms.blocks.alphabet import alphabet_status
-from discreet.mechanisms.blocks.contributions import Contributions, Norm
-from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
-from discreet.mechanisms.blocks.quantile import private_bound
+from discreet.mechanisms.blocks.alphabet import OverAlphabet, alphabet_status
+from discreet.mechanisms.blocks.contributions import Contributions, Norm, private_bound
 from discreet.mechanisms.laplace import PAPER
 from discreet.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise

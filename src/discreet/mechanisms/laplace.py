@@ -19,16 +19,16 @@ from discreet.mechanisms.audit_cases import (
     THREE_STEPS,
     AuditCase,
 )
-from discreet.mechanisms.blocks.alphabet import alphabet_status
-from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
-from discreet.mechanisms.blocks.prefix_growth import (
+from discreet.mechanisms.blocks.alphabet import OverAlphabet, alphabet_status
+from discreet.mechanisms.blocks.contributions import private_bound
+from discreet.mechanisms.blocks.prefix_tree import (
+    MOST_CANDIDATES,
+    NoisyPrefixTree,
     Semantics,
     grow_by_levels,
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.blocks.prefix_tree import MOST_CANDIDATES, NoisyPrefixTree
-from discreet.mechanisms.blocks.quantile import private_bound
 from discreet.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
@@ -162,7 +162,7 @@ class Laplace(PrefixMechanism):
     - gaussian (δ > 0): the same vector has L2 sensitivity √D. Discrete Gaussian noise of variance
       D/(2ρ) is ρ-zCDP, and ρ is the largest that implies (ε, δ).
     - privtree: noise that does not grow with D, and a bias that grows with depth; two thirds of ε
-      for the splits, one third for the leaves' counts (`prefix_growth.py` has the proof).
+      for the splits, one third for the leaves' counts (`blocks/prefix_tree.py` has the proof).
 
     `auto` takes the form in which a prefix of length D/3, at most 6, needs the smallest count: a
     rule that reads ε, δ, D and the size of the alphabet only. Without max_length a tenth of ε

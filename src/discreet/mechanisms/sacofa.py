@@ -17,11 +17,15 @@ from discreet.mechanisms.audit_cases import (
     AuditCase,
 )
 from discreet.mechanisms.blocks.alphabet import FROM_LOG, alphabet_status
-from discreet.mechanisms.blocks.learned_rules import learned_rules
-from discreet.mechanisms.blocks.nudge import Nudge, Pruning
-from discreet.mechanisms.blocks.prefix_growth import DROPPED, HARMFUL, HARMLESS
-from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
-from discreet.mechanisms.blocks.rules import RuleRows, Rules, checked_rules, read_rules
+from discreet.mechanisms.blocks.prefix_tree import DROPPED, HARMFUL, HARMLESS, NoisyPrefixTree
+from discreet.mechanisms.blocks.rule_pruning import Nudge, Pruning
+from discreet.mechanisms.blocks.rules import (
+    RuleRows,
+    Rules,
+    checked_rules,
+    learned_rules,
+    read_rules,
+)
 from discreet.mechanisms.laplace import (
     PrefixMechanism,
     published_levels,
@@ -65,7 +69,7 @@ class SaCoFa(PrefixMechanism):
     then harm is a public property of a prefix, the draw costs nothing, and what remains is the
     tree of `laplace` over fewer candidates, (ε, δ) by the same proof. Or they are learned
     (rules = learn): a fifth of ε and δ buys noisy counts of "a is followed by b" over each
-    case's first max_distinct activities (`learned_rules.py`), the rest pays for the tree; basic
+    case's first max_distinct activities (`blocks/rules.py`), the rest pays for the tree; basic
     composition.
 
     published: rules, first activities and alphabet from the raw log, noise of scale 1/ε on each

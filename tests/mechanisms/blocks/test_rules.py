@@ -7,14 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.blocks.learned_rules import first_distinct, learned_rules
-from discreet.mechanisms.blocks.nudge import harm_drawn, let_in
+from discreet.mechanisms.blocks.rule_pruning import harm_drawn, let_in
 from discreet.mechanisms.blocks.rules import (
     KINDS,
     Rules,
     Violations,
     checked_rules,
     eventually_follows,
+    first_distinct,
+    learned_rules,
     read_rules,
 )
 from discreet.parameters import ParameterError

@@ -4,18 +4,24 @@ Mechanisms that invent behaviour need to know the activities without reading the
 given as a file with one label per line, or as a list of labels, and stored in the certificate:
 whoever declares them says that they are public. The text `from-log` takes them from the log
 instead; the guarantee then holds only on condition that the set of activities was public anyway.
+
+What the mechanisms share that speak of a public alphabet and may do without a delta.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from discreet.log.events import EventLog, Reads
 from discreet.log.variants import Variants
+from discreet.mechanisms.base import Fidelity, Mechanism
 from discreet.parameters import ParameterError, below_one, parameter
 from discreet.privacy.guarantee import Status
+from discreet.releases import A_co
 
 FROM_LOG = "from-log"
 
@@ -121,3 +127,39 @@ def outside_advice(log: Variants, alphabet: Alphabet) -> list[str]:
         f"{len(unknown)} activities of this log are not in the alphabet; their events are left "
         f"out: {shown}"
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverAlphabet(Mechanism[A_co]):
+    """A mechanism that sees the log through a public alphabet and may name any of its labels."""
+
+    reads: ClassVar[Reads] = "variants"
+
+    delta: float = parameter(
+        0.0,
+        "probability of an exception from epsilon; 0 for none, else far below 1/cases",
+        below_one,
+    )
+    fidelity: Fidelity = parameter(
+        "strict", "strict: the proved form; published: the paper's algorithm, whatever it costs"
+    )
+    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+
+    def _validate(self) -> None:
+        super()._validate()
+        if self.fidelity == "published":
+            object.__setattr__(self, "alphabet", self.alphabet or FROM_LOG)
+        required_alphabet(self.alphabet)
+
+    @property
+    def public_alphabet(self) -> tuple[str, ...] | str:
+        """The labels, or from-log."""
+        return required_alphabet(self.alphabet)
+
+    def _seen(self, log: EventLog) -> Variants:
+        """The log seen through the alphabet."""
+        return projected(log.variants, labels_of(self.public_alphabet, log.variants))
+
+    def advice(self, log: EventLog) -> list[str]:
+        """Warnings for the holder of the log."""
+        return super().advice(log) + outside_advice(log.variants, self.alphabet)

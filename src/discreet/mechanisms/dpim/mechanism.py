@@ -18,11 +18,15 @@ from discreet.mechanisms.audit_cases import (
     AuditCase,
 )
 from discreet.mechanisms.base import Fidelity
-from discreet.mechanisms.blocks.alphabet import alphabet_status, labels_of, required_alphabet
-from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
-from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
-from discreet.mechanisms.dpim.sampling import Sampler, round_steps
+from discreet.mechanisms.blocks.alphabet import (
+    OverAlphabet,
+    alphabet_status,
+    labels_of,
+    required_alphabet,
+)
+from discreet.mechanisms.dpim.case_statistics import GRID, Cases
+from discreet.mechanisms.dpim.noisy_graph import choose, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampler import Sampler, round_steps
 from discreet.models.document import TreeDocument
 from discreet.parameters import (
     ParameterError,

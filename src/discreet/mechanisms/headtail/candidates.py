@@ -1,7 +1,14 @@
-"""Candidates: sequences that the log may well hold, sampled from what is already released."""
+"""Candidates: sequences that the log may well hold, sampled from what is already released.
+
+Language: the sequences that a process tree allows, step by step. Post-processing only.
+
+Support: a few central sequences that stand for many candidates. Post-processing only.
+"""
 
 from __future__ import annotations
 
+import heapq
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
@@ -11,9 +18,11 @@ import numpy.typing as npt
 from discreet.arrays import Floats, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
-from discreet.mechanisms.headtail.language import Language
-from discreet.mechanisms.headtail.nearness import joined
+from discreet.mechanisms.headtail.votes import distances, joined
+from discreet.models.automaton import Automaton
 from discreet.models.inductive import inductive_miner
+from discreet.models.petri import net_of
+from discreet.models.tree import Tree
 
 MOST_SAMPLES, MOST_SAMPLED_EVENTS = 12_000, 120_000
 """Sequences that are sampled at most, and their events."""
@@ -216,3 +225,104 @@ def enough(cases: float, length: float) -> int:
     """How many samples of this length are worth the time for so many cases."""
     most = min(MOST_SAMPLES, MOST_SAMPLED_EVENTS / max(length, 1.0))
     return int(min(max(10 * cases, 50), most))
+
+
+class Language:
+    """What may follow in each state of a tree, for walks over `activities` and then the end.
+
+    The end has the code after the last activity. States are numbered from 0, the start.
+    """
+
+    def __init__(self, tree: Tree, activities: tuple[str, ...]) -> None:
+        silent = tuple(sorted(set(tree.labels) - set(activities)))
+        self._automaton = Automaton(net_of(tree), activities + silent)
+        self._symbols = np.append(np.arange(len(activities)), len(activities) + len(silent))
+        self._named = np.append(self._automaton.known[: len(activities)], True)
+        self._rows: dict[int, npt.NDArray[np.bool_]] = {}
+
+    def allowed(self, states: Integers) -> npt.NDArray[np.bool_]:
+        """For each state a row: may this activity, or the end, come next?"""
+        found, place = np.unique(states, return_inverse=True)
+        rows: npt.NDArray[np.bool_] = np.array([self._row(state) for state in found.tolist()])
+        return rows[place]
+
+    def _row(self, state: int) -> npt.NDArray[np.bool_]:
+        if state not in self._rows:
+            steps, _ = self._automaton.lookup(np.full(len(self._symbols), state), self._symbols)
+            taken = [self._automaton.steps[step] for step in steps.tolist()]
+            fits = np.array([step.missing == 0 for step in taken])
+            fits[-1] &= taken[-1].surplus == 0
+            self._rows[state] = fits & self._named
+        return self._rows[state]
+
+    def after(self, states: Integers, following: Integers) -> Integers:
+        """The states that these steps lead to."""
+        return self._automaton.lookup(states, self._symbols[following])[1]
+
+
+MOST_COMPARED = 2000
+"""Candidates that are compared with each other, the most frequent ones."""
+
+LEAST_COMPARED = 60
+"""Candidates that are compared in any case; three more for each case that they stand for."""
+
+LONG_EVENTS = 30
+"""Of sequences of more events on average fewer are compared, so that the time stays bounded."""
+
+USUAL_CELLS, MOST_CELLS = 400, 1000
+"""Elements that a support gains at most: the first number or, up to the second, as many as there
+are cases to vote times epsilon."""
+
+LEAST_MASS = 0.02
+"""A cell is not opened if its predicted votes are below this part of the noise's deviation."""
+
+LEAST_CELLS = 4
+"""Cells that are opened whatever the noise."""
+
+
+def central(candidates: Variants, head: Variants, cases: float, deviation: float) -> Variants:
+    """Candidates that lower the distance of all candidates to the support the most (k-median).
+
+    Greedy, on top of the head. `cases` is how many cases the candidates stand for, `deviation`
+    that of a vote's noise. A gain only falls as the support grows, so old gains bound new ones
+    and few are computed anew.
+    """
+    length = candidates.events / max(candidates.cases, 1)
+    affordable = MOST_COMPARED * min(1.0, LONG_EVENTS / max(length, 1.0))
+    compared = int(min(affordable, LEAST_COMPARED + 3 * max(cases, 0.0)))
+    often = np.sort(np.argsort(-candidates.counts, kind="stable")[:compared])
+    pool = candidates.take(often)
+    weight = (pool.counts * (max(cases, 1.0) / max(pool.cases, 1))).astype(np.float32)
+    apart = distances(pool, pool)
+    left = np.ones(len(pool), dtype=np.float32)
+    if len(head):
+        left = distances(pool, head).min(axis=1)
+    most = int(min(max(USUAL_CELLS, cases * math.sqrt(2) / deviation), MOST_CELLS))
+    chosen = _greedy(apart, weight, left, most, LEAST_MASS * deviation)
+    return pool.take(np.array(chosen, dtype=np.int64))
+
+
+def _greedy(
+    apart: npt.NDArray[np.float32],
+    weight: npt.NDArray[np.float32],
+    left: npt.NDArray[np.float32],
+    most: int,
+    least_mass: float,
+) -> list[int]:
+    gains = np.maximum(left - apart, 0) @ weight
+    bounds = [(-float(gain), place) for place, gain in enumerate(gains)]
+    heapq.heapify(bounds)
+    chosen: list[int] = []
+    while bounds and len(chosen) < most:
+        _, place = heapq.heappop(bounds)
+        closer = np.maximum(left - apart[place], 0)
+        gain = float(closer @ weight)
+        if bounds and gain < -bounds[0][0] * (1 - 1e-6):
+            heapq.heappush(bounds, (-gain, place))
+            continue
+        mass = float(weight[closer > 0].sum())
+        if gain <= 1e-9 or (len(chosen) >= LEAST_CELLS and mass < least_mass):
+            break
+        chosen.append(place)
+        left = np.minimum(left, apart[place])
+    return chosen

@@ -34,8 +34,7 @@ from discreet.mechanisms.blocks.alphabet import (
     outside_advice,
     projected,
 )
-from discreet.mechanisms.headtail.prediction import way
-from discreet.mechanisms.headtail.sampled import read_cases
+from discreet.mechanisms.headtail.coverage import way
 from discreet.mechanisms.headtail.spending import (
     FEW_HIDDEN,
     MANY_HIDDEN,
@@ -43,7 +42,7 @@ from discreet.mechanisms.headtail.spending import (
     reserved,
     spending,
 )
-from discreet.mechanisms.headtail.tail import MOST_VOTED, Tail
+from discreet.mechanisms.headtail.tail import MOST_VOTED, Tail, read_cases
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
@@ -85,7 +84,7 @@ class HeadTail(Mechanism[Variants]):
 
     1. *Coverage probe.* With t half the number of cases of which a variant is shown half of the
        time, a public number: the noisy sums over the variants of max(0, n − t) and of min(n, t).
-    2. *Head.* Unless the probe says that it would cover too little (`prediction.py`): variants by
+    2. *Head.* Unless the probe says that it would cover too little (`coverage.py`): variants by
        partition selection with a reserve (`privacy/reserved.py`).
     3. *Candidates.* Recombinations and slips of the head; and samples of a model of what is hidden,
        if these cases stand out from its noise, or if there is no head. Learning takes the noisy

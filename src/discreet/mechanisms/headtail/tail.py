@@ -1,4 +1,11 @@
-"""The tail: what is said about the cases that the head does not show."""
+"""The tail: what is said about the cases that the head does not show.
+
+A tail that reads a random sample of the cases: for logs of more variants than can be compared.
+
+What it costs and why is proved beside the step (`privacy/steps/sampling.py`). The tail works in
+numbers of the sample; the share turns numbers of all cases into those, and its votes back. Which
+cases are in the sample is decided by coins of the operating system, case by case, and never told.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +14,46 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arrays import Floats, Integers
+from discreet.arrays import Floats, Integers, Ints
+from discreet.log.counted import Counted
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail.candidates import (
     SLIPS,
     Walker,
+    central,
     enough,
     mixed,
     recombined,
     slipped,
 )
+from discreet.mechanisms.headtail.coverage import worth_learning
 from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.loglinear import learnable, standing_out, trained
-from discreet.mechanisms.headtail.nearness import gaps, joined, nearest
-from discreet.mechanisms.headtail.ngrams import learned, reach
-from discreet.mechanisms.headtail.prediction import worth_learning
-from discreet.mechanisms.headtail.pruning import pruned
-from discreet.mechanisms.headtail.sampled import in_sample
-from discreet.mechanisms.headtail.spending import NO_HEAD
-from discreet.mechanisms.headtail.support import central
-from discreet.mechanisms.headtail.tables import (
+from discreet.mechanisms.headtail.ngrams import (
     FEWEST_LABELS,
     LABELS_PER_EVENT,
     Tables,
     found_activities,
+    learned,
+    reach,
     thinned,
 )
-from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, weighed, whole
+from discreet.mechanisms.headtail.pruning import pruned
+from discreet.mechanisms.headtail.spending import NO_HEAD, sample_name
+from discreet.mechanisms.headtail.votes import (
+    Estimate,
+    gaps,
+    joined,
+    nearest,
+    noisy_votes,
+    onto_simplex,
+    weighed,
+    whole,
+)
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.steps import Gaussian, Step, noise_of
+from discreet.privacy.steps import Gaussian, Sampled, Step, noise_of
 
 MOST_VOTED = 1000
 """Variants of the head that hidden cases may vote for, the most frequent ones: what is rare among
@@ -56,7 +72,7 @@ class Tail:
 
     `steps` are what it may spend, `name` the name they begin with. `public` says whether the
     activities of the cases are a public alphabet, `clear_model` whether the release is pruned.
-    `share` is the part of the hidden cases that it is given (`sampled.py`).
+    `share` is the part of the hidden cases that it is given.
     """
 
     steps: Step
@@ -187,3 +203,21 @@ class Tail:
         near = nearest(candidates, ballot)
         predicted = np.bincount(near, candidates.counts, len(ballot)).astype(np.float64)
         return weighed(votes, predicted, gaps(ballot), float(noise.size), total)
+
+
+def read_cases(
+    cases: Counted, places: Ints, steps: Step, way: str, share: float, rng: Randomness
+) -> Variants:
+    """The cases that the tail of a way reads: those at the places, or a sample of them."""
+    if share == 1:
+        return cases.take(places)
+    sampling = steps.find(sample_name(way), Sampled)
+    present, counts = sampling.draw(cases.counts[places], rng)
+    return cases.take(places[present], counts)
+
+
+def in_sample(about: Estimate, share: float) -> Estimate:
+    """What an estimate of the number of cases says of how many are in the sample."""
+    spread = max(about.value, 0.0) * share * (1 - share)
+    deviation = math.hypot(about.deviation * share, math.sqrt(spread))
+    return Estimate(about.value * share, deviation)

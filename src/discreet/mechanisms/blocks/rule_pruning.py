@@ -8,8 +8,13 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.mechanisms.blocks.prefix_growth import DROPPED, HARMFUL, HARMLESS, Semantics
-from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
+from discreet.mechanisms.blocks.prefix_tree import (
+    DROPPED,
+    HARMFUL,
+    HARMLESS,
+    NoisyPrefixTree,
+    Semantics,
+)
 from discreet.mechanisms.blocks.rules import Rules, Violations
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.noise import geometric
