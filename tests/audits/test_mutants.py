@@ -14,7 +14,7 @@ from discreet.audits.mutants import alone, noisy_leaves, without_noise
 from discreet.audits.power import Looked, measure_power, mutant_steps
 from discreet.audits.sampling import Effort, releases
 from discreet.audits.subjects import Subject, audited_names, find_pair, pairs_of, subjects_of
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.laplace import LaplaceTree
 from discreet.mechanisms.travas import VARIANTS, TraVaS, UTraVaS
 from discreet.privacy.steps import Choosing, Delegated
 from discreet.privacy.steps import Laplace as Counting
@@ -111,7 +111,7 @@ def test_every_leaf_is_noisy_or_covered() -> None:
 
 
 def test_a_mutant_promises_the_same_and_leaves_the_mechanism_alone() -> None:
-    sound = Laplace(alphabet=("a", "b"), delta=0.01, max_length=3, form="privtree")
+    sound = LaplaceTree(alphabet=("a", "b"), delta=0.01, max_length=3, form="privtree")
     step = "counts of its leaves"
     mutant = without_noise(sound, step)
     assert mutant.guarantee() == sound.guarantee()

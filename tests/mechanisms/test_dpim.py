@@ -16,7 +16,7 @@ from discreet.log.reading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.dpim import DPIM
-from discreet.mechanisms.dpim.case_statistics import GRID, Cases
+from discreet.mechanisms.dpim.case_statistics import GRID, CaseStatistics
 from discreet.mechanisms.dpim.noisy_graph import (
     CHOICE,
     FITNESS,
@@ -25,7 +25,7 @@ from discreet.mechanisms.dpim.noisy_graph import (
     pair_noise,
 )
 from discreet.mechanisms.dpim.sampler import FITNESS as ROUND_FITNESS
-from discreet.mechanisms.dpim.sampler import Build, Sampler, noisy_max_repeatedly, round_steps
+from discreet.mechanisms.dpim.sampler import Sampler, TreeBuilder, noisy_max_repeatedly, round_steps
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
 from discreet.models.tree import Tree, activity, exclusive, flower, sequence
@@ -64,8 +64,8 @@ FIGURE_1 = sequence(
 )
 
 
-def one(*sequence_: str) -> Cases:
-    return Cases(Variants.from_counts({tuple(sequence_): 1}), LETTERS)
+def one(*sequence_: str) -> CaseStatistics:
+    return CaseStatistics(Variants.from_counts({tuple(sequence_): 1}), LETTERS)
 
 
 class TestGuarantee:
@@ -168,7 +168,7 @@ class TestSensitivity:
     @settings(max_examples=60, deadline=None)
     def test_scores_are_sums_over_cases(self, log: list[tuple[str, ...]], weight: float) -> None:
         tree = inductive_miner({("a", "b", "c"): 1, ("a", "c"): 1})
-        whole = Cases(Variants.from_counts([(case, 1) for case in log]), LETTERS)
+        whole = CaseStatistics(Variants.from_counts([(case, 1) for case in log]), LETTERS)
         result = whole.replay(tree)
         single = [one(*case) for case in log]
         assert whole.quality_sum(result, weight) == sum(
@@ -230,7 +230,7 @@ class TestRelease:
 
     def test_nothing_is_left_out_where_a_single_case_stands_out_of_the_noise(self) -> None:
         counts = {tuple("abd"): 500, tuple("acd"): 1}
-        square = Cases(Variants.from_counts(counts), LETTERS).pair_counts().astype(float)
+        square = CaseStatistics(Variants.from_counts(counts), LETTERS).pair_counts().astype(float)
         exact = candidates(LETTERS, square, 0.01)
         assert exact == [flower(LETTERS), inductive_miner(counts)]
         assert any("c" not in tree.labels for tree in candidates(LETTERS, square, 2.0))
@@ -378,7 +378,7 @@ class TestSampler:
             flags[list(members)] = True
             return flags, flags
 
-        tree = Build(labels, chosen, counts, 10.0, ends).tree()
+        tree = TreeBuilder(labels, chosen, counts, 10.0, ends).tree()
         assert str(tree).count("+(") == 4
         assert spent == [0.5] * 4
 
@@ -387,8 +387,8 @@ class TestSampler:
         """As published one long case moves the pooled fitness by much more than the noise hides."""
         tree = sequence(activity("a"), activity("b"))
         logs = [
-            Cases(Variants.from_counts({tuple("ab"): 100}), LETTERS),
-            Cases(Variants.from_counts({tuple("ab"): 99, tuple("b" * 200): 1}), LETTERS),
+            CaseStatistics(Variants.from_counts({tuple("ab"): 100}), LETTERS),
+            CaseStatistics(Variants.from_counts({tuple("ab"): 99, tuple("b" * 200): 1}), LETTERS),
         ]
         sampler = self.sampler(published=published, epsilon=2)
         rng = Randomness.seeded(5)
@@ -406,14 +406,14 @@ class TestSampler:
     def test_strict_reads_starts_and_ends_no_more_than_max_cuts_times(self) -> None:
         from discreet.mechanisms.dpim.sampler import EndReader
 
-        cases = Cases(Variants.from_counts({tuple("ab"): 5}), LETTERS)
+        cases = CaseStatistics(Variants.from_counts({tuple("ab"): 5}), LETTERS)
         reader = EndReader(self.sampler(published=False), cases, Randomness.seeded(1))
         answers = [reader({0, 1}, 0.5) for _ in range(5)]
         assert [answer is None for answer in answers] == [False] * 3 + [True] * 2
 
     def test_random_stopping_gives_up_sometimes(self) -> None:
         sampler = Sampler(round_steps(1.0, SHARES), (2, 4), 0.5, 2.0, 2, False, None)
-        cases = Cases(Variants.from_counts({tuple("ab"): 5}), LETTERS)
+        cases = CaseStatistics(Variants.from_counts({tuple("ab"): 5}), LETTERS)
         outcomes = {sampler.draw(cases, Randomness.seeded(seed))[0] is None for seed in range(60)}
         assert outcomes == {True, False}
 

@@ -33,8 +33,7 @@ from discreet.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.steps import Laplace as Counting
-from discreet.privacy.steps import OneOf, Sequential, Statement, Step, gaussian, noise_of
+from discreet.privacy.steps import Laplace, OneOf, Sequential, Statement, Step, gaussian, noise_of
 
 PAPER = (
     "F. Mannhardt, A. Koschmider, N. Baracaldo, M. Weidlich, J. Michael: Privacy-Preserving "
@@ -101,7 +100,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
         tree = prefix_tree(self.form, budget.share(left - self.length_share, left))
         if self.max_length is not None:
             return (tree,)
-        return Counting(LENGTHS, budget.share(self.length_share, 0).epsilon), tree
+        return Laplace(LENGTHS, budget.share(self.length_share, 0).epsilon), tree
 
     def _bounded(self, log: EventLog, rng: Randomness) -> tuple[Variants, int]:
         """The log seen through the alphabet, and the length of the tree."""
@@ -119,7 +118,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
         """The variants of a strict tree."""
         form = best_form(self.step(TREE, OneOf), max_length, len(variants.activities))
         if isinstance(form, Sequential):
-            splits, leaves = self.step(SPLITS, Counting), self.step(LEAVES, Counting)
+            splits, leaves = self.step(SPLITS, Laplace), self.step(LEAVES, Laplace)
             tree = grow_privtree(variants, max_length, splits, leaves, semantics, rng)
         else:
             noise = noise_of(form, max_length)
@@ -130,7 +129,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
     def _split_pair(cls, **parameters: Any) -> Pair:
         """A prefix that one case more makes large enough to be split, were it not for the noise."""
         built = cls(epsilon=1, delta=0.01, alphabet=("a", "b"), form="privtree", **parameters)
-        _, bias = privtree_noise(3, built.step(SPLITS, Counting))
+        _, bias = privtree_noise(3, built.step(SPLITS, Laplace))
         return Pair(
             "split prefix",
             "a prefix that one case more makes just large enough to be split",
@@ -148,7 +147,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace(PrefixMechanism):
+class LaplaceTree(PrefixMechanism):
     """Grow a tree of prefixes, each with a noisy count, and show the variants at its leaves.
 
     Neighbours: one case more or less. The log is first seen through the public alphabet (events
@@ -239,7 +238,7 @@ def level(number: int) -> str:
 
 def published_levels(levels: int, epsilon: float) -> Sequential:
     """What the published trees cost: every level on its own."""
-    return Sequential("levels", tuple(Counting(level(i + 1), epsilon) for i in range(levels)))
+    return Sequential("levels", tuple(Laplace(level(i + 1), epsilon) for i in range(levels)))
 
 
 def published_tree(
@@ -291,9 +290,9 @@ def prefix_tree(form: Form, budget: Budget) -> OneOf:
     if form in ("auto", "privtree"):
         splits = budget.share(SPLITS_SHARE, 0).epsilon
         leaves = budget.share(1 - SPLITS_SHARE, 0).epsilon
-        forms += (Sequential(PRIVTREE, (Counting(SPLITS, splits), Counting(LEAVES, leaves))),)
+        forms += (Sequential(PRIVTREE, (Laplace(SPLITS, splits), Laplace(LEAVES, leaves))),)
     if form in ("auto", "levels"):
-        forms += (Counting("all levels: Laplace", budget.epsilon),)
+        forms += (Laplace("all levels: Laplace", budget.epsilon),)
     if form == "gaussian" or (form == "auto" and budget.delta > 0):
         forms += (gaussian("all levels: Gaussian", budget),)
     return OneOf(TREE, forms)
@@ -307,7 +306,7 @@ def best_form(tree: OneOf, max_length: int, activities: int) -> Step:
 
     def needed(form: Step) -> float:
         if isinstance(form, Sequential):
-            _, bias = privtree_noise(activities + 1, form.find(SPLITS, Counting))
+            _, bias = privtree_noise(activities + 1, form.find(SPLITS, Laplace))
             return bias * min(max_length / 3, 6)
         return noise_of(form, max_length).threshold(1000)
 

@@ -23,7 +23,7 @@ MOST_CANDIDATES = 200_000
 
 
 @dataclass(frozen=True)
-class Level:
+class NoisyLevel:
     """The prefixes of one length that were kept: where they hang, how they go on, their count.
 
     `parent` indexes the level before; the symbol after the last activity is the end ⊥. `firm`
@@ -46,7 +46,7 @@ class NoisyPrefixTree:
     def __init__(self, variants: Variants) -> None:
         self.activities = variants.activities
         self.symbols = len(variants.activities) + 1
-        self.levels: list[Level] = []
+        self.levels: list[NoisyLevel] = []
         self.open = np.zeros(1, dtype=np.int64)
         self._exact = PrefixTree(variants)
         self._prefix = np.zeros(1, dtype=np.int64)
@@ -101,7 +101,7 @@ class NoisyPrefixTree:
             inside = keys >= 0
             self._prefix = np.full(len(keys), -1, dtype=np.int64)
             self._prefix[inside] = place[keys[inside]]
-        self.levels.append(Level(self.open[parent], symbol, noisy, firm))
+        self.levels.append(NoisyLevel(self.open[parent], symbol, noisy, firm))
         self.open = going_on
 
     def sequences(self) -> list[Integers]:

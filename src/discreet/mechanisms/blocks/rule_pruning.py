@@ -23,7 +23,7 @@ from discreet.privacy.randomness import Randomness
 Pruning = Literal["both", "harmful", "none"]
 
 
-class Nudge(Semantics):
+class RulePruning(Semantics):
     """Rules applied to a growing tree: harmless candidates stay, of the harmful ones a few.
 
     How many harmful ones stay is drawn by the exponential mechanism with the amount of harm as

@@ -26,7 +26,7 @@ MOST_REMEMBERED_SCORES = 20_000
 """Scores of trees that are kept at most."""
 
 
-class Cases:
+class CaseStatistics:
     """The cases of a log seen through a public alphabet; other events are passed over.
 
     Cases left without an event stay: under swap their number is public with the others'.

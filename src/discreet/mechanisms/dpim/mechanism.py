@@ -24,7 +24,7 @@ from discreet.mechanisms.blocks.alphabet import (
     labels_of,
     required_alphabet,
 )
-from discreet.mechanisms.dpim.case_statistics import GRID, Cases
+from discreet.mechanisms.dpim.case_statistics import GRID, CaseStatistics
 from discreet.mechanisms.dpim.noisy_graph import choose, graph_steps, pair_noise
 from discreet.mechanisms.dpim.sampler import Sampler, round_steps
 from discreet.models.document import TreeDocument
@@ -318,10 +318,10 @@ class DPIM(OverAlphabet[TreeDocument]):
         return next(self._draw_many(log, 1, rng))
 
     def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[TreeDocument]:
-        cases = Cases(log.variants, labels_of(self.public_alphabet, log.variants))
+        cases = CaseStatistics(log.variants, labels_of(self.public_alphabet, log.variants))
         return (self._document(cases, rng) for _ in range(runs))
 
-    def _document(self, cases: Cases, rng: Randomness) -> TreeDocument:
+    def _document(self, cases: CaseStatistics, rng: Randomness) -> TreeDocument:
         if self.sampled:
             tree, fitness = self._sampler(cases).draw(cases, rng)
         else:
@@ -332,7 +332,7 @@ class DPIM(OverAlphabet[TreeDocument]):
         shown = None if tree is None or self.cases_per_individual else min(max(fitness, 0.0), 1.0)
         return TreeDocument(tree, shown)
 
-    def _sampler(self, cases: Cases) -> Sampler:
+    def _sampler(self, cases: CaseStatistics) -> Sampler:
         published = self.fidelity == "published"
         epsilon = self.case_budget.epsilon
         rounds = None
@@ -353,7 +353,7 @@ class DPIM(OverAlphabet[TreeDocument]):
             rounds=rounds,
         )
 
-    def _pair_bounds(self, cases: Cases) -> tuple[int, int]:
+    def _pair_bounds(self, cases: CaseStatistics) -> tuple[int, int]:
         """Bounds on n. The paper's own come from the log: 15 around the pairs that occur."""
         activities = len(cases.labels)
         lowest, highest = activities, 4 * activities

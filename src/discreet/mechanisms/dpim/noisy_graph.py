@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.log.follows import Follows
-from discreet.mechanisms.dpim.case_statistics import GRID, Cases
+from discreet.mechanisms.dpim.case_statistics import GRID, CaseStatistics
 from discreet.models.discovery import Miner, without_rare
 from discreet.models.tree import Tree, flower, optional
 from discreet.privacy.accounting import zcdp_rho
@@ -127,7 +127,7 @@ def candidates(labels: tuple[str, ...], noisy: Floats, deviation: float) -> list
 
 
 def choose(
-    cases: Cases,
+    cases: CaseStatistics,
     steps: Step,
     max_pairs: int,
     fitness_weight: float,

@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import Booleans, Floats, Integers
-from discreet.mechanisms.dpim.case_statistics import GRID, Cases
+from discreet.mechanisms.dpim.case_statistics import GRID, CaseStatistics
 from discreet.models.cuts import exclusive_cut, loop_cut, parallel_cut, sequence_cut
 from discreet.models.tree import TAU, Operator, Tree, activity, exclusive, loop, optional
 from discreet.privacy.count_noise import CountNoise
@@ -40,7 +40,7 @@ Takes the activities and the share of the budget that the halving of Algorithm 4
 
 
 @dataclass(frozen=True)
-class Build:
+class TreeBuilder:
     """What stays the same through the recursion."""
 
     labels: tuple[str, ...]
@@ -206,7 +206,7 @@ class Sampler:
     published: bool
     rounds: int | None
 
-    def draw(self, cases: Cases, rng: Randomness) -> tuple[Tree | None, float]:
+    def draw(self, cases: CaseStatistics, rng: Randomness) -> tuple[Tree | None, float]:
         """An accepted tree and its noisy fitness, or None."""
         counts = cases.pair_counts()
         coin = Fraction(self.stop)
@@ -222,7 +222,7 @@ class Sampler:
             done += 1
         return None, fitness
 
-    def tree(self, cases: Cases, counts: Integers, rng: Randomness) -> Tree:
+    def tree(self, cases: CaseStatistics, counts: Integers, rng: Randomness) -> Tree:
         """One round up to the tree: n, the pairs, their counts, and the building."""
         lowest, highest = self.pairs
         n = lowest + rng.below(highest - lowest + 1)
@@ -242,9 +242,9 @@ class Sampler:
             member &= noisy.reshape(counts.shape) > 0
         member[-1, -1] = False
         reader = EndReader(self, cases, rng)
-        return Build(cases.labels, member, noisy.reshape(counts.shape), margin, reader).tree()
+        return TreeBuilder(cases.labels, member, noisy.reshape(counts.shape), margin, reader).tree()
 
-    def fitness(self, cases: Cases, tree: Tree, rng: Randomness) -> float:
+    def fitness(self, cases: CaseStatistics, tree: Tree, rng: Randomness) -> float:
         """The noisy fitness of a tree."""
         value = cases.fitness_of(tree, pooled=self.published)
         noise = self.round.find(FITNESS, Laplace).noise(GRID)
@@ -256,7 +256,7 @@ class EndReader:
     """DetectS_E for parallel and loop cuts: noisy first and last activities of a part."""
 
     sampler: Sampler
-    cases: Cases
+    cases: CaseStatistics
     rng: Randomness
     used: int = 0
 
