@@ -53,7 +53,10 @@ def forced(way: str) -> Iterator[None]:
     """headtail goes this way whatever the log."""
     always: Callable[..., str] = lambda *_: way  # noqa: E731
     learns: Callable[..., bool] = lambda *_: WAYS[way]  # noqa: E731
-    with patch.object(mechanism, "way", always), patch.object(tail, "worth_learning", learns):
+    with (
+        patch.object(mechanism, "chosen_way", always),
+        patch.object(tail, "worth_learning", learns),
+    ):
         yield
 
 

@@ -19,8 +19,9 @@ from discreet.mechanisms.headtail import HeadTail, candidates, coverage, ngrams,
 from discreet.mechanisms.headtail.candidates import Language
 from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.loglinear import weights_of
-from discreet.mechanisms.headtail.ngrams import MOST_LABELS, Tables, found_activities, thinned
+from discreet.mechanisms.headtail.ngrams import MOST_LABELS, Tables, found_activities
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD, reserved
+from discreet.mechanisms.headtail.tail import thinned
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.models.inductive import inductive_miner
 from discreet.models.replay import replay
@@ -232,7 +233,7 @@ def test_recombinations_stay_within_the_model_of_the_head(monkeypatch: pytest.Mo
 
 def test_the_way_follows_the_probe() -> None:
     def gone(frequent: int, rare: int, epsilon: float = 0.04, *, public: bool = False) -> str:
-        return coverage.way(frequent, rare, CountNoise.laplace(1, epsilon), 0.007, public)
+        return coverage.chosen_way(frequent, rare, CountNoise.laplace(1, epsilon), 0.007, public)
 
     assert gone(900, 100) == FEW_HIDDEN
     assert gone(10, 2990) == NO_HEAD

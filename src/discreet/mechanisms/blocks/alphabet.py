@@ -2,10 +2,8 @@
 
 Mechanisms that invent behaviour need to know the activities without reading the log. They are
 given as a file with one label per line, or as a list of labels, and stored in the certificate:
-whoever declares them says that they are public. The text `from-log` takes them from the log
-instead; the guarantee then holds only on condition that the set of activities was public anyway.
-
-What the mechanisms share that speak of a public alphabet and may do without a delta.
+who declares them says that they are public. The text `from-log` takes them from the log instead;
+the guarantee then holds only on condition that the set of activities was public anyway.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ def delta_or_alphabet_parameter() -> Any:
 
 
 def read_alphabet(text: str) -> tuple[str, ...] | str:
-    """`from-log` as it is; anything else is the name of a file with one label per line."""
+    """The labels of a file with one label per line; `from-log` stays as it is."""
     if text == FROM_LOG:
         return FROM_LOG
     try:
@@ -87,7 +85,7 @@ def canonical_alphabet(alphabet: tuple[Any, ...] | str) -> tuple[str, ...] | str
 
 
 def labels_of(alphabet: tuple[str, ...] | str, log: Variants) -> tuple[str, ...]:
-    """The labels themselves; reads the log only for FROM_LOG."""
+    """The labels of the alphabet; those of the log, which it reads, for FROM_LOG."""
     if isinstance(alphabet, str):
         used = np.unique(log.codes)
         return tuple(sorted(log.activities[code] for code in used))
@@ -95,7 +93,7 @@ def labels_of(alphabet: tuple[str, ...] | str, log: Variants) -> tuple[str, ...]
 
 
 def alphabet_status(alphabet: tuple[str, ...] | str) -> tuple[Status, tuple[str, ...]]:
-    """The status that an otherwise proved guarantee has, and the condition to be named."""
+    """The status of a guarantee that is proved for a public alphabet, and its condition."""
     if isinstance(alphabet, str):
         return "conditional", (
             "the set of activities, which was taken from the log itself and must not be a secret",
@@ -104,11 +102,11 @@ def alphabet_status(alphabet: tuple[str, ...] | str) -> tuple[Status, tuple[str,
 
 
 def projected(log: Variants, labels: tuple[str, ...]) -> Variants:
-    """The log seen through the alphabet: other events are dropped, and cases left without any.
+    """The log without events outside the alphabet, and without the cases that this leaves empty.
 
     Each case is mapped on its own, without regard to the others. Neighbouring logs therefore stay
-    neighbours (or become equal), and whatever is proved for the projected log under add-remove
-    holds for the log itself. Nothing tells afterwards whether something was dropped. Codes of the
+    neighbours (or become equal), and what is proved for the projected log under add-remove holds
+    for the log itself. Nothing tells afterwards whether something was dropped. Codes of the
     result index `labels`.
     """
     seen = log.through(labels)
@@ -116,7 +114,7 @@ def projected(log: Variants, labels: tuple[str, ...]) -> Variants:
 
 
 def outside_advice(log: Variants, alphabet: Alphabet) -> list[str]:
-    """For the holder of the log only: how much lies outside the given alphabet."""
+    """A warning of events outside the given alphabet, for the holder of the log only."""
     if not isinstance(alphabet, tuple):
         return []
     unknown = sorted(set(labels_of(FROM_LOG, log)) - set(alphabet))
@@ -153,7 +151,7 @@ class OverAlphabet(Mechanism[A_co]):
 
     @property
     def public_alphabet(self) -> tuple[str, ...] | str:
-        """The labels, or from-log."""
+        """The alphabet, which is always given: labels, or FROM_LOG."""
         return required_alphabet(self.alphabet)
 
     def _seen(self, log: EventLog) -> Variants:

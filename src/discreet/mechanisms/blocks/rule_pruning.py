@@ -1,4 +1,8 @@
-"""Nudging noise towards what makes sense: the exponential mechanism over harmful candidates."""
+"""Pruning a prefix tree by rules: the exponential mechanism over candidates that break them.
+
+Harm is a public property of a prefix once the rules are public or paid for, so the draw costs
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ Pruning = Literal["both", "harmful", "none"]
 
 
 class RulePruning(Semantics):
-    """Rules applied to a growing tree: harmless candidates stay, of the harmful ones a few.
+    """Verdicts by rules: harmless candidates stay, and a few of the harmful ones.
 
     How many harmful ones stay is drawn by the exponential mechanism with the amount of harm as
     (negative) score, which ones uniformly. Both read the rules and the tree so far only.
@@ -49,7 +53,7 @@ class RulePruning(Semantics):
         }
 
     def verdicts(self, tree: NoisyPrefixTree, rng: Randomness) -> Integers:
-        """Which candidates are harmless, harmful but let in, or dropped."""
+        """Whether each candidate is harmless, harmful but let in, or dropped."""
         broken = self._violations.of_candidates()
         found = np.where(broken > 0, DROPPED, HARMLESS)
         harmful = np.flatnonzero(broken > 0)
@@ -58,11 +62,12 @@ class RulePruning(Semantics):
         return found
 
     def follow(self, parent: Integers, symbol: Integers) -> None:
-        """These open prefixes were kept."""
+        """Note which open prefixes were kept."""
         self._violations.grow(parent, symbol)
 
     def threshold(self, noise: CountNoise, verdict: int, candidates: int) -> int:
-        """What was set by hand; else one invented harmless prefix a level, a tenth of a harmful."""
+        """The least count that was set by hand, or else what about one invented harmless prefix
+        passes on a level, and a harmful one on every tenth."""
         least = self._least[verdict]
         if least is not None:
             return least

@@ -1,11 +1,10 @@
-"""Behavioural rules between activities, and how many of them a prefix breaks.
+"""Behavioural rules between activities, how many of them a prefix breaks, and learned rules.
 
 The rules are those of behavioural appropriateness: `a` is always, never or sometimes followed by
 `b` (at any distance), always, never or sometimes preceded by it, and cases begin with one of a
 few activities. In a sequence `b` follows `a` if some `b` comes after the first `a`; `b` precedes
-`a` if some `b` comes before the last `a`. Both say first(·) < last(·).
-
-Behavioural rules learned under a budget: noisy counts of who is followed by whom.
+`a` if some `b` comes before the last `a`. Both say first(·) < last(·). They are given as public
+knowledge (`read_rules`) or learned from noisy counts (`learned_rules`, which has the proof).
 """
 
 from __future__ import annotations
@@ -28,12 +27,16 @@ RuleRows = tuple[tuple[str, ...], ...]
 """Rules as rows of texts, as a certificate stores them: (kind, activity, other activity), or
 ("first", activity)."""
 
+# Tuned
+SURE_FACTOR = 10
+"""Multiple of the noise's threshold that an activity's count reaches if rules may relate it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rules:
     """Rules over the activities 0 … n−1; `never_follows[a, b]`: after an `a` there is never a `b`.
 
-    `never_precedes[a, b]`: before an `a` there is never a `b`; likewise for always. `first` marks
+    `never_precedes[a, b]`: before an `a` there is never a `b`; the same for always. `first` marks
     the activities that a case may begin with.
     """
 
@@ -58,7 +61,7 @@ class Rules:
 
     @classmethod
     def of_rows(cls, rows: RuleRows, labels: tuple[str, ...]) -> Rules:
-        """Rules given as rows; those that name activities outside `labels` say nothing here."""
+        """The rules in these rows; a row that names an activity outside `labels` has no effect."""
         place = {label: code for code, label in enumerate(labels)}
         size = len(labels)
         matrices = {kind: np.zeros((size, size), dtype=np.bool_) for kind in KINDS}
@@ -72,7 +75,7 @@ class Rules:
 
     @cached_property
     def column_weights(self) -> tuple[Integers, Integers]:
-        """What a pair (x, y) costs in column y: if x comes before y, and if it does not."""
+        """Rules that a pair (x, y) breaks in column y if x comes before y, and if it does not."""
         broken = self.never_follows.astype(np.int64) + self.never_precedes.T
         return broken, self.always_precedes.T.astype(np.int64)
 
@@ -94,7 +97,7 @@ class Violations:
         self._at_root = True
 
     def of_candidates(self) -> Integers:
-        """Broken rules of every candidate, numbered prefix · symbols + symbol, ⊥ last.
+        """The number of rules that each candidate breaks, by prefix · symbols + symbol, ⊥ last.
 
         A prefix of one event is judged by the first activities alone, ⊥ at once breaks one rule.
         """
@@ -111,7 +114,7 @@ class Violations:
         return fresh
 
     def grow(self, parent: Integers, symbol: Integers) -> None:
-        """Follow the open prefixes that were kept: number of the prefix, activity appended."""
+        """Follow the open prefixes that were kept, by parent and appended activity."""
         row = np.arange(len(parent))
         column = self._column[parent]
         column[row, symbol] = self._fresh_columns()[parent, symbol]
@@ -143,7 +146,7 @@ def eventually_follows(variants: Variants) -> tuple[Integers, Integers, Integers
 
 
 def first_and_last(variants: Variants, part: Integers) -> tuple[Integers, Integers]:
-    """Where each activity comes first and last in each chosen variant; never: behind, and −1."""
+    """The first and last place of each activity in the chosen variants; absent: huge, and −1."""
     begin, end = variants.offsets[part[0]], variants.offsets[part[-1] + 1]
     owner = np.repeat(np.arange(len(part)), variants.lengths[part])
     place = np.arange(begin, end) - variants.offsets[:-1][part][owner]
@@ -182,7 +185,7 @@ def read_rules(text: str) -> RuleRows:
 
 
 def checked_rules(rows: RuleRows) -> RuleRows:
-    """The rows in order, each once; an error for a row that is none."""
+    """The rows in order, each once; raises ParameterError for a row that is no rule."""
     for row in rows:
         wanted = 2 if row[:1] == ("first",) else 3
         known = row[:1] == ("first",) or row[0] in KINDS
@@ -194,12 +197,8 @@ def checked_rules(rows: RuleRows) -> RuleRows:
     return tuple(sorted(set(rows)))
 
 
-SURE_FACTOR = 10
-"""Rules relate only activities that occur this many times as often as the threshold."""
-
-
 def learned_rules(variants: Variants, max_distinct: int, counting: Step, rng: Randomness) -> Rules:
-    """The rules that noisy counts of a log support; where they say little, few rules.
+    """The rules that noisy counts of a log support; spends `counting`.
 
     Of each case only its first d distinct activities count. Then a case adds at most one to each
     of d counts "contains a", d² counts "a is followed by b" and one count "begins with a": L1
@@ -234,7 +233,7 @@ def learned_rules(variants: Variants, max_distinct: int, counting: Step, rng: Ra
 
 
 def first_distinct(variants: Variants, most: int) -> Variants:
-    """Each sequence without the events of all but its first few distinct activities."""
+    """Each sequence with the events of its first few distinct activities only."""
     if most >= len(variants.activities) or not len(variants):
         return variants
     keep = np.zeros(len(variants.codes), dtype=np.bool_)

@@ -196,7 +196,7 @@ class DPIM(OverAlphabet[TreeDocument]):
 
     @property
     def shares(self) -> tuple[float, float, float]:
-        """r1, r2, r3."""
+        """The shares r1, r2 and r3 of the paper."""
         return self.share_pairs, self.share_structure, self.share_fitness
 
     @classmethod
@@ -262,7 +262,7 @@ class DPIM(OverAlphabet[TreeDocument]):
         return ("the number of individuals",)
 
     def _published_statement(self, asked: Budget) -> Statement:
-        """What the paper claims and why it fails.
+        """The guarantee as published: what the paper claims and why it fails.
 
         Report Noisy Max with Laplace noise of scale 1/ε costs 2ε under swap (one count falls,
         another rises); starts and ends are read anew in every sibling subtree, at worst |A|/2

@@ -1,8 +1,8 @@
-"""Candidates: sequences that the log may well hold, sampled from what is already released.
+"""Candidates for the support: sequences that the log may well hold, and the central few of them.
 
-Language: the sequences that a process tree allows, step by step. Post-processing only.
-
-Support: a few central sequences that stand for many candidates. Post-processing only.
+Walks through the directly-follows graph of the released variants, slips of these variants, and
+samples of a model (`Walker`) are put together; greedy k-median picks those that stand for the
+others. All of it reads released numbers only: post-processing.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from discreet.models.inductive import inductive_miner
 from discreet.models.petri import net_of
 from discreet.models.tree import Tree
 
+# Tuned on generated logs (bench/headtail_fit.py; docs/mechanisms/headtail.md says what on what)
 MOST_SAMPLES, MOST_SAMPLED_EVENTS = 12_000, 120_000
-"""Sequences that are sampled at most, and their events."""
+"""Most sequences that are sampled, and most events of all of them."""
 
 PHASES = 9
-"""Phases of a case."""
+"""Number of phases of a case; see `phases`."""
 
 SLIPS = 0.4
 """Slips of released variants for each walk through their graph."""
@@ -38,13 +39,32 @@ UNSEEN_STEPS = 1.0
 variants: with a small head more has to be guessed."""
 
 ENOUGH_CLEAR = 40
-"""So many sequences within the model of the head are enough to choose from."""
+"""Number of sequences within the model of the head that are enough to choose from."""
 
 MODELLED_HEAD = 500
-"""Variants of the head that make its model, the most frequent ones."""
+"""Number of variants of the head that make its model: the most frequent ones."""
 
 UNKNOWN_STEP = 1e-9
-"""Weight of a step that a language allows and the chain does not know."""
+"""Weight of a step that the language allows and the chain has never seen."""
+
+MOST_COMPARED = 2000
+"""Most candidates that are compared with each other: the most frequent ones."""
+
+LEAST_COMPARED = 60
+"""Candidates that are compared in any case; each case that they stand for adds three."""
+
+LONG_EVENTS = 30
+"""Mean number of events above which fewer candidates are compared, to bound the time."""
+
+USUAL_CELLS, MOST_CELLS = 400, 1000
+"""Most elements that a support gains: the first number or, up to the second, as many as there are
+voting cases times epsilon."""
+
+LEAST_MASS = 0.02
+"""Least predicted votes of a new element, in deviations of a vote's noise."""
+
+LEAST_CELLS = 4
+"""Number of elements that a support gains whatever the noise."""
 
 
 def phases(steps: Integers) -> Integers:
@@ -54,7 +74,7 @@ def phases(steps: Integers) -> Integers:
 
 
 def context(level: int, base: int, steps: Integers, past: list[Integers]) -> Integers:
-    """What the next activity may depend on, as a number; `past` holds the last ones first.
+    """The context of the next activity as a number; `past` holds the last activities first.
 
     Level 0: the last activity. Level k: the phase and the last k activities.
     """
@@ -68,13 +88,13 @@ def context(level: int, base: int, steps: Integers, past: list[Integers]) -> Int
 
 @dataclass(frozen=True)
 class Walker(ABC):
-    """What knows how likely each activity is to follow; the code after them is start and end."""
+    """A model of what follows in a case; the code after the activities is start and end."""
 
     activities: tuple[str, ...]
 
     @abstractmethod
     def chances(self, history: Integers) -> Floats:
-        """How likely each activity, or the end, is to follow each row, which begins with START."""
+        """The weight of each activity, and of the end, after each row, which begins with START."""
 
     def sample(
         self,
@@ -83,7 +103,7 @@ class Walker(ABC):
         generator: np.random.Generator,
         within: Language | None = None,
     ) -> Variants:
-        """Sequences that came to their end within the length; all, cut off, if few did.
+        """Sequences that ended within the length; if at most a tenth did, the others cut off.
 
         `within` leaves out steps that lead out of a language.
         """
@@ -128,7 +148,7 @@ class Chain(Walker):
     levels: list[tuple[Integers, Floats]]
 
     def chances(self, history: Integers) -> Floats:
-        """How likely each activity, or the end, is to follow; see `Walker`."""
+        """The weight of each activity, and of the end; see `Walker`."""
         base = len(self.activities) + 1
         step = history.shape[1] - 1
         past = [history[:, max(step - back, 0)] for back in range(len(self.levels))]
@@ -140,7 +160,7 @@ class Chain(Walker):
 
 
 def located(contexts: Integers, wanted: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """Where each wanted number is in a sorted list, and whether it is there at all."""
+    """The place of each wanted number in a sorted list, and whether it is there."""
     place = np.minimum(np.searchsorted(contexts, wanted), len(contexts) - 1)
     return place, contexts[place] == wanted
 
@@ -174,7 +194,8 @@ def recombined(
     """Walks through the directly-follows graph of the released variants, each weighted once.
 
     For a clear model they stay within the language of the one that the released variants make, so
-    that whoever discovers a model finds that one; where it has few sequences, half of them do.
+    that a model discovered from the release is that one; where it has few sequences, half of them
+    do.
     """
     source, target, _ = pairs(head)
     size = len(head.activities) + 1
@@ -209,7 +230,7 @@ def slipped(head: Variants, samples: int, generator: np.random.Generator) -> Var
 
 
 def mixed(some: Variants, others: Variants, share: float = 0.5) -> Variants:
-    """Both, `share` of the weight on the first ones."""
+    """The sequences of both, with `share` of the weight on the first."""
     parts = [(some, share), (others, 1 - share)]
     return joined(
         *(
@@ -222,7 +243,7 @@ def mixed(some: Variants, others: Variants, share: float = 0.5) -> Variants:
 
 
 def enough(cases: float, length: float) -> int:
-    """How many samples of this length are worth the time for so many cases."""
+    """Number of samples of this mean length that are worth the time for this many cases."""
     most = min(MOST_SAMPLES, MOST_SAMPLED_EVENTS / max(length, 1.0))
     return int(min(max(10 * cases, 50), most))
 
@@ -241,7 +262,7 @@ class Language:
         self._rows: dict[int, npt.NDArray[np.bool_]] = {}
 
     def allowed(self, states: Integers) -> npt.NDArray[np.bool_]:
-        """For each state a row: may this activity, or the end, come next?"""
+        """Whether each activity, or the end, may come next: one row per state."""
         found, place = np.unique(states, return_inverse=True)
         rows: npt.NDArray[np.bool_] = np.array([self._row(state) for state in found.tolist()])
         return rows[place]
@@ -256,32 +277,12 @@ class Language:
         return self._rows[state]
 
     def after(self, states: Integers, following: Integers) -> Integers:
-        """The states that these steps lead to."""
+        """The states that follow these states by these activities."""
         return self._automaton.lookup(states, self._symbols[following])[1]
 
 
-MOST_COMPARED = 2000
-"""Candidates that are compared with each other, the most frequent ones."""
-
-LEAST_COMPARED = 60
-"""Candidates that are compared in any case; three more for each case that they stand for."""
-
-LONG_EVENTS = 30
-"""Of sequences of more events on average fewer are compared, so that the time stays bounded."""
-
-USUAL_CELLS, MOST_CELLS = 400, 1000
-"""Elements that a support gains at most: the first number or, up to the second, as many as there
-are cases to vote times epsilon."""
-
-LEAST_MASS = 0.02
-"""A cell is not opened if its predicted votes are below this part of the noise's deviation."""
-
-LEAST_CELLS = 4
-"""Cells that are opened whatever the noise."""
-
-
 def central(candidates: Variants, head: Variants, cases: float, deviation: float) -> Variants:
-    """Candidates that lower the distance of all candidates to the support the most (k-median).
+    """The candidates that most lower the distance of all candidates to the support (k-median).
 
     Greedy, on top of the head. `cases` is how many cases the candidates stand for, `deviation`
     that of a vote's noise. A gain only falls as the support grows, so old gains bound new ones

@@ -1,8 +1,9 @@
-"""What tables of counts may cost, how much a case may add to each, and the activities they name.
+"""Noisy n-grams of the hidden cases, and the Markov chain that they make.
 
-Noisy n-grams of the cases, and the Markov chain that they make.
-
-What each step costs is given by the caller; the proof is in `mechanism.py`.
+`Tables` says how much a case may add to each table and which noise each draws, from the steps that
+the tail may spend. First the activities are counted (`found_activities`), then what follows which
+context (`learned`); contexts of the next table are chosen by the noisy tables before. The proof is
+that of `mechanism.py`.
 """
 
 from __future__ import annotations
@@ -29,26 +30,54 @@ from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import LARGEST_BOUND, Gaussian, Laplace, Step
 from discreet.privacy.transcript import note
 
+# Proof
 MOST_STEPS = LARGEST_BOUND // 64
-"""Of a case; a table takes a small part of the noise that this needs."""
+"""Largest bound on a case's contribution to a table: a table takes a small part of the budget, and
+its noise must still fit."""
 
 MOST_LABELS = 64
-"""Activities of a case that may be found through it, if the alphabet is not public."""
+"""Most activities of a case that can be named through it, if the alphabet is not public; see
+`Tables.unseen_threshold`."""
 
+_DOWN = 1 - 2.0**-40
+"""Factor that rounds a share down by more than floats err."""
+
+# Tuned on generated logs (bench/headtail_fit.py; docs/mechanisms/headtail.md says what on what)
 CLEAR_LABEL = 5.0
 """Deviations of the noise by which a public activity must stand out to be used: a model of more
 activities has more weights, and learns each of them worse."""
 
 FEWEST_LABELS, LABELS_PER_EVENT = 12, 0.5
-"""Public activities that are used whatever the noise where no head names any, the most frequent
-ones: so many, or so many for each event of a case: long cases cannot be told by a few."""
+"""Number of the most frequent public activities that are used whatever the noise where no head
+names any, in all or per event of a case, whichever is more: a few cannot tell long cases."""
 
-_DOWN = 1 - 2.0**-40
+LEVELS = ((1.0,), (0.45, 0.55), (0.28, 0.44, 0.28))
+"""Shares of the budget for contexts, by level, for one, two and three levels of context."""
+
+REACH = (8.0, 40.0)
+"""Deviations of the noise by which the average activity stands out where there is a second and a
+third level of context."""
+
+OPEN = 5.0
+"""Deviations of the noise that a context's count exceeds where the next level refines it."""
+
+ZERO, FAINT_ZERO = 2.0, 0.8
+"""Deviations of the noise below which a count is taken as noise; the second where nearly all
+counts are faint."""
+
+FAINT = 2.0
+"""Deviations by which the average pair stands out below which nearly all counts are faint."""
+
+SMOOTH = (0.3, 10.0)
+"""Weight of the shorter context, in deviations of the noise: for pairs, and for longer ones."""
+
+SHARPEN = 1.35
+"""Exponent of the probabilities: likely sequences make better candidates than typical ones."""
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The noise of counts of activities, and of what follows what.
+    """The noise for counts of activities, and for counts of what follows what.
 
     `bound` limits what a case adds to a table: as a sum where the noise is Laplace, as a sum of
     squares where it is Gaussian.
@@ -60,7 +89,7 @@ class Tables:
 
     @classmethod
     def of(cls, steps: Step, name: str, length: float) -> Tables:
-        """For cases of about this length, by the steps of a tail."""
+        """The tables that the steps of a tail pay for, for cases of about this length."""
         leaves = [steps.named(f"{name}: activities"), steps.named(f"{name}: what follows")]
         activities, following = (x for x in leaves if isinstance(x, Laplace | Gaussian))
         bound = length + 1 if isinstance(following, Laplace) else length / 2 + 1
@@ -68,32 +97,32 @@ class Tables:
 
     @property
     def norm(self) -> Norm:
-        """What is bounded."""
+        """The norm in which a case's contribution is bounded."""
         return "l1" if isinstance(self.following, Laplace) else "l2"
 
     @property
     def naming(self) -> CountNoise:
-        """The noise of the activities' counts."""
+        """The noise on the counts of activities."""
         return self.activities.noise(self.bound)
 
     def part(self, share: float) -> CountNoise:
-        """The noise of a table that takes this share of what is meant for contexts."""
+        """The noise of a table that spends this share of what contexts may cost."""
         return self.following.noise(Fraction(self.bound) / Fraction(share * _DOWN))
 
     @property
     def rho(self) -> float:
-        """What contexts may cost in zCDP."""
+        """The ρ that contexts may cost."""
         return float(self.following.rho or 0.0)
 
     def standing_out(self, length: float) -> float:
-        """What one step of a case of some length weighs against the noise."""
+        """Weight of one step of a case of this length, in deviations of the noise."""
         if isinstance(self.following, Laplace):
             return self.following.epsilon / (math.sqrt(2) * length)
         return math.sqrt(2 * self.rho / length)
 
     @property
     def unseen_threshold(self) -> float:
-        """A count that activities of a single case pass with no more than their exception.
+        """A noisy count that activities of a single case pass with probability `exception` at most.
 
         Such an activity has a count of at most the root of `bound`, and a case has at most
         MOST_LABELS of them. Discrete Gaussian noise reaches x no more likely than the continuous
@@ -108,7 +137,7 @@ class Tables:
 def found_activities(
     cases: Variants, public: bool, fewest: int, tables: Tables, rng: Randomness
 ) -> dict[str, float]:
-    """Activities that may be named, with the noisy number of cases that have them.
+    """Activities that may be named, with noisy numbers of cases; spends their step.
 
     Those whose noisy count passes a threshold: without a public alphabet one that hides single
     cases, with one the count that tells them from noise, and the `fewest` most frequent ones in
@@ -136,45 +165,8 @@ def found_activities(
     return {cases.activities[i]: float(shown[i]) for i in np.flatnonzero(passed)}
 
 
-def thinned(cases: Variants, share: float, rng: Randomness) -> Variants:
-    """Each case kept with this probability, whatever the others: less to read of a large log.
-
-    Two neighbouring logs, with the same coins for the cases they share, give the same sample or
-    neighbouring ones; so what is private for the sample is as private for the cases.
-    """
-    if share >= 1:
-        return cases
-    owner = np.repeat(np.arange(len(cases)), cases.counts)
-    kept = owner[rng.words(len(owner)) < np.uint64(share * 2.0**64)]
-    counts = np.bincount(kept, minlength=len(cases))
-    present = np.flatnonzero(counts)
-    return cases.take(present, counts[present])
-
-
-LEVELS = ((1.0,), (0.45, 0.55), (0.28, 0.44, 0.28))
-"""Of the budget for contexts: the levels of context, as many as the noise allows."""
-
-REACH = (8.0, 40.0)
-"""Deviations of the noise by which an activity must stand out for each further level."""
-
-OPEN = 5.0
-"""A context is opened if its noisy count exceeds so many deviations of the noise."""
-
-ZERO, FAINT_ZERO = 2.0, 0.8
-"""Counts below so many deviations are taken as noise; the second where nearly all would be."""
-
-FAINT = 2.0
-"""Nearly all would be where pairs are all there is and the average one is fewer deviations."""
-
-SMOOTH = (0.3, 10.0)
-"""Weight of the shorter context, in deviations: for pairs, and for longer ones."""
-
-SHARPEN = 1.35
-"""Exponent of the probabilities: likely sequences make better candidates than typical ones."""
-
-
 def reach(tables: Tables, labels: int, cases: float, length: float) -> float:
-    """By how many deviations of the noise the average activity stands out."""
+    """Deviations of the noise by which the average activity stands out."""
     return max(cases, 0.0) * length * tables.standing_out(length) / (labels + 1)
 
 
@@ -185,10 +177,11 @@ def learned(
     reached: float,
     rng: Randomness,
 ) -> Chain:
-    """A chain of noisy counts of what follows which context, each smoothed by the less precise.
+    """A chain of noisy counts of what follows which context; spends `tables.following`.
 
-    `overall` is how likely each activity, and the end, is anywhere, and `reached` by how much
-    activities stand out: the more they do, the more precise the contexts.
+    Each level is smoothed by the less precise one. `overall` is how likely each activity, and the
+    end, is anywhere, and `reached` by how much activities stand out: the more they do, the more
+    precise the contexts.
     """
     mark = len(cases.activities)
     base = mark + 1
@@ -240,7 +233,7 @@ def _refined(
 
 
 def _less_precise(levels: list[tuple[Integers, Floats]], contexts: Integers, base: int) -> Floats:
-    """For each context of the next level the weights of the most precise one it refines."""
+    """The weights of the most precise context that each one of the next level refines."""
     found = levels[0][1][contexts % base]
     phase = contexts // base ** len(levels)
     for level, (listed, weights) in enumerate(levels[1:], start=1):

@@ -1,10 +1,9 @@
 """The tail: what is said about the cases that the head does not show.
 
-A tail that reads a random sample of the cases: for logs of more variants than can be compared.
-
-What it costs and why is proved beside the step (`privacy/steps/sampling.py`). The tail works in
-numbers of the sample; the share turns numbers of all cases into those, and its votes back. Which
-cases are in the sample is decided by coins of the operating system, case by case, and never told.
+For logs of more variants than can be compared it reads a random sample of them. What that costs and
+why is proved beside the step (`privacy/steps/sampling.py`). The tail works in numbers of the
+sample; the share turns numbers of all cases into those, and its votes back. Coins of the operating
+system, one for each case, decide which cases are in the sample, which is never told.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from discreet.mechanisms.headtail.ngrams import (
     found_activities,
     learned,
     reach,
-    thinned,
 )
 from discreet.mechanisms.headtail.pruning import pruned
 from discreet.mechanisms.headtail.spending import NO_HEAD, sample_name
@@ -55,15 +53,16 @@ from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian, Sampled, Step, noise_of
 
+UNDISCLOSED = "(undisclosed)"
+"""The one event of each case where not a single activity could be found privately."""
+
+# Tuned for speed on two cores
 MOST_VOTED = 1000
-"""Variants of the head that hidden cases may vote for, the most frequent ones: what is rare among
-so many stands for few, and votes take time."""
+"""Most variants of the head that hidden cases may vote for, the most frequent ones: what is rare
+among them stands for few cases, and votes take time."""
 
 MOST_EVENTS = 1_000_000
 """Events that a model is learned from; of a larger log, those of a random sample of its cases."""
-
-UNDISCLOSED = "(undisclosed)"
-"""The one event of cases of which not a single activity could be found privately."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Tail:
     def release(
         self, head: Variants, hidden: Variants, about: Estimate, rng: Randomness
     ) -> Variants:
-        """Head and support with the head's counts and the votes of the hidden cases.
+        """Head and support with the head's counts and the hidden cases' votes; spends the tail.
 
         `about` is what is known of the number of hidden cases. Reads `hidden` by the steps only;
         the rest is post-processing, its random choices included. It may depend on the head as it
@@ -119,7 +118,7 @@ class Tail:
         return noise_of(self.steps.named(f"{self.name}: {step}"), sensitivity)
 
     def _worth_learning(self, head: Variants, cases: float, covered: float) -> bool:
-        """Whether the hidden cases would say more than recombinations of the head."""
+        """Whether a model of the hidden cases would say more than recombinations of the head."""
         following = self.steps.find(f"{self.name}: what follows", Gaussian)
         clear = standing_out(len(head.activities), cases, float(following.rho))
         return worth_learning(clear, covered)
@@ -197,7 +196,7 @@ class Tail:
         noise: CountNoise,
         total: float,
     ) -> Floats:
-        """Weights of this total for noisy votes; for a clear model without the rarest sequences."""
+        """Weights of this total; for a clear model by noisy votes alone, without the rarest."""
         if self.clear_model:
             return onto_simplex(votes.astype(np.float64), total)
         near = nearest(candidates, ballot)
@@ -217,7 +216,22 @@ def read_cases(
 
 
 def in_sample(about: Estimate, share: float) -> Estimate:
-    """What an estimate of the number of cases says of how many are in the sample."""
+    """The estimated number of cases in the sample, from that of all cases."""
     spread = max(about.value, 0.0) * share * (1 - share)
     deviation = math.hypot(about.deviation * share, math.sqrt(spread))
     return Estimate(about.value * share, deviation)
+
+
+def thinned(cases: Variants, share: float, rng: Randomness) -> Variants:
+    """The log with each case kept by a coin of its own, so that less of a large log is read.
+
+    Two neighbouring logs, with the same coins for the cases they share, give the same sample or
+    neighbouring ones; so what is private for the sample is as private for the cases.
+    """
+    if share >= 1:
+        return cases
+    owner = np.repeat(np.arange(len(cases)), cases.counts)
+    kept = owner[rng.words(len(owner)) < np.uint64(share * 2.0**64)]
+    counts = np.bincount(kept, minlength=len(cases))
+    present = np.flatnonzero(counts)
+    return cases.take(present, counts[present])
