@@ -40,27 +40,28 @@ PAPER = (
     "Process Mining. Business & Information Systems Engineering 61(5), 2019"
 )
 
-LENGTH_SHARE = 0.1
-"""What the private choice of max_length takes of epsilon, where none is given."""
-
-LENGTH_QUANTILE = 0.95
-"""The share of the cases that the chosen max_length should not cut."""
-
-SPLITS_SHARE = 2 / 3
-"""What the splits of a PrivTree take of its budget; the counts of its leaves take the rest."""
-
 LENGTHS, TREE, PRIVTREE = "histogram of lengths", "prefix tree", "PrivTree"
 SPLITS, LEAVES = "splits of the tree", "counts of its leaves"
 
+# Tuned
+LENGTH_SHARE = 0.1
+"""Share of epsilon for the private choice of max_length, where none is given."""
+
+LENGTH_QUANTILE = 0.95
+"""Share of the cases that the chosen max_length should not cut."""
+
+SPLITS_SHARE = 2 / 3
+"""Share of a PrivTree's budget for the splits; the rest is for the counts of its leaves."""
+
 MOST_PUBLISHED_CANDIDATES = 5_000_000
-"""The published growth is refused beyond this many candidates on a level: it would not end."""
+"""Candidates on a level beyond which the published growth is refused: it would not end."""
 
 Form = Literal["auto", "levels", "gaussian", "privtree"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrefixMechanism(OverAlphabet[Variants]):
-    """What the mechanisms share that grow a noisy prefix tree of variants."""
+    """A mechanism that grows a noisy prefix tree of variants."""
 
     max_length: int | None = parameter(
         None,
@@ -86,16 +87,16 @@ class PrefixMechanism(OverAlphabet[Variants]):
 
     @property
     def rule_share(self) -> float:
-        """What a subclass spends on rules, of epsilon and delta."""
+        """Share of epsilon and delta that a subclass spends on rules."""
         return 0.0
 
     @property
     def length_share(self) -> float:
-        """What the private choice of max_length takes of epsilon."""
+        """Share of epsilon that the private choice of max_length spends."""
         return LENGTH_SHARE if self.max_length is None else 0.0
 
     def _tree_steps(self, budget: Budget) -> tuple[Step, ...]:
-        """The choice of max_length, if it is private, and the tree in the forms it may take."""
+        """The steps: the choice of max_length, if it is private, and the forms of the tree."""
         left = 1 - self.rule_share
         tree = prefix_tree(self.form, budget.share(left - self.length_share, left))
         if self.max_length is not None:
@@ -103,7 +104,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
         return Laplace(LENGTHS, budget.share(self.length_share, 0).epsilon), tree
 
     def _bounded(self, log: EventLog, rng: Randomness) -> tuple[Variants, int]:
-        """The log seen through the alphabet, and the length of the tree."""
+        """The log seen through the alphabet, and the tree's length; spends LENGTHS to choose it."""
         variants = self._seen(log)
         if self.max_length is not None:
             return variants, self.max_length
@@ -115,7 +116,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
     def _grown(
         self, variants: Variants, max_length: int, semantics: Semantics, rng: Randomness
     ) -> Variants:
-        """The variants of a strict tree."""
+        """The variants of a strict tree; spends TREE."""
         form = best_form(self.step(TREE, OneOf), max_length, len(variants.activities))
         if isinstance(form, Sequential):
             splits, leaves = self.step(SPLITS, Laplace), self.step(LEAVES, Laplace)
@@ -227,7 +228,7 @@ class LaplaceTree(PrefixMechanism):
 
 
 def starting_min_count(epsilon: float) -> int:
-    """The pruning threshold at which the authors begin their search: 2/ε."""
+    """The pruning threshold from which the authors search: 2/ε cases."""
     return math.ceil(2 / epsilon)
 
 
@@ -237,14 +238,14 @@ def level(number: int) -> str:
 
 
 def published_levels(levels: int, epsilon: float) -> Sequential:
-    """What the published trees cost: every level on its own."""
+    """The steps of a published tree: every level spends epsilon on its own."""
     return Sequential("levels", tuple(Laplace(level(i + 1), epsilon) for i in range(levels)))
 
 
 def published_tree(
     variants: Variants, levels: list[CountNoise], min_count: int, rng: Randomness
 ) -> Variants:
-    """The query as its authors run it: ends and the last level are never pruned."""
+    """The variants as the authors query them: ends and the last level are never pruned."""
     tree = NoisyPrefixTree(variants)
     while tree.depth < len(levels) and len(tree.open):
         refuse_explosion(tree)
@@ -254,7 +255,7 @@ def published_tree(
 
 
 def refuse_explosion(tree: NoisyPrefixTree) -> None:
-    """Stop a published growth that would not end in reasonable time."""
+    """Refuse a published growth that would not end in reasonable time."""
     candidates = len(tree.open) * tree.symbols
     if candidates > MOST_PUBLISHED_CANDIDATES:
         raise ParameterError(
@@ -266,7 +267,7 @@ def refuse_explosion(tree: NoisyPrefixTree) -> None:
 def published_step(
     tree: NoisyPrefixTree, noisy: Integers, least: Integers, max_length: int
 ) -> Integers:
-    """Prune one level, except for ends and the last level; the chosen candidates' numbers."""
+    """Prune one level, but for ends and the last level; the numbers of the kept candidates."""
     ended = np.arange(len(noisy)) % tree.symbols == tree.end
     exempt = ended | (tree.depth + 1 == max_length)
     chosen = np.flatnonzero((noisy > 0) & (exempt | (noisy >= least)))
@@ -276,7 +277,7 @@ def published_step(
 
 
 def published_variants(tree: NoisyPrefixTree, max_length: int) -> Variants:
-    """Everything that ended, and everything of the full length, with its own noisy count."""
+    """The prefixes that ended or have the full length, with their own noisy counts."""
     leaves = []
     for depth, level in enumerate(tree.levels, start=1):
         shown = (level.symbol == tree.end) | (depth == max_length)

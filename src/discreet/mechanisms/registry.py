@@ -27,7 +27,7 @@ RETIRED = {
 
 
 class _Found(NamedTuple):
-    """What is installed: mechanisms that can be used, and why others cannot."""
+    """The installed mechanisms that can be used, and why others cannot."""
 
     entries: dict[str, EntryPoint]
     problems: dict[str, str]

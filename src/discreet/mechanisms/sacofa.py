@@ -47,8 +47,9 @@ PAPER = (
 LEARN = "learn"
 RULES = "rules"
 
+# Tuned
 RULE_SHARE = 0.2
-"""What learning the rules takes of epsilon and delta."""
+"""Share of epsilon and delta for learning the rules."""
 
 
 def _rules(text: str) -> RuleRows | str:
@@ -151,7 +152,7 @@ class SaCoFa(PrefixMechanism):
 
     @property
     def rule_share(self) -> float:
-        """What learning the rules takes of epsilon and delta."""
+        """Share of epsilon and delta that learning the rules spends."""
         return RULE_SHARE if self.rules == LEARN else 0.0
 
     def _spending(self, budget: Budget) -> Step | None:

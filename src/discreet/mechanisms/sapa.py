@@ -81,7 +81,7 @@ class SaPa(FollowsMechanism[Variants]):
 
     @property
     def near_share(self) -> float:
-        """What nearness takes of epsilon and delta."""
+        """Share of epsilon and delta that nearness spends."""
         return NEAR_SHARE if self.max_distance > 1 else 0.0
 
     @classmethod
@@ -145,7 +145,7 @@ class SaPa(FollowsMechanism[Variants]):
         return self._let_in(variants, near, noisy, least, rng)
 
     def _near(self, variants: Variants, bound: int, rng: Randomness) -> Booleans:
-        """Which pairs are near, from noisy numbers of cases."""
+        """The pairs that are near, by noisy numbers of cases; spends NEAR."""
         counted = Contributions.of_near(variants, self.max_distance)
         most = bound * self.max_distance
         noise = self.noise(NEAR, most)
@@ -226,7 +226,7 @@ def _walk(steps: list[list[int]], dead: list[bool], mark: int) -> tuple[int, ...
 
 
 def _shuffled(row: Integers, rng: Randomness) -> list[int]:
-    """Every step out of one activity, as often as it was counted, in random order."""
+    """The steps out of one activity, each as often as it was counted, in random order."""
     steps = np.repeat(np.arange(len(row)), row)
     shuffled: list[int] = steps[rng.permutation(len(steps))].tolist()
     return shuffled

@@ -66,8 +66,11 @@ class RulePruning(Semantics):
         self._violations.grow(parent, symbol)
 
     def threshold(self, noise: CountNoise, verdict: int, candidates: int) -> int:
-        """The least count that was set by hand, or else what about one invented harmless prefix
-        passes on a level, and a harmful one on every tenth."""
+        """The least noisy count of a candidate that is kept.
+
+        What was set by hand, or else what lets about one invented harmless prefix pass a level, and
+        a harmful one on every tenth.
+        """
         least = self._least[verdict]
         if least is not None:
             return least
