@@ -19,8 +19,8 @@ from typing import Any
 
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD
 from tests.log.engines import test_counting
-from tests.mechanisms import test_headtail_noise as headtail
 from tests.mechanisms import test_noise as counts
+from tests.mechanisms.headtail import test_spending as headtail
 from tests.privacy import test_sampling
 from tests.wholelogs import test_privacy as whole_logs
 
