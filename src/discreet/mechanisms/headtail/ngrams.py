@@ -25,6 +25,7 @@ from discreet.mechanisms.headtail.candidates import (
     context,
     located,
 )
+from discreet.mechanisms.headtail.spending import DOWN
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import LARGEST_BOUND, Gaussian, Laplace, Step
@@ -38,9 +39,6 @@ its noise must still fit."""
 MOST_LABELS = 64
 """Most activities of a case that can be named through it, if the alphabet is not public; see
 `Tables.unseen_threshold`."""
-
-_DOWN = 1 - 2.0**-40
-"""Factor that rounds a share down by more than floats err."""
 
 # Tuned on generated logs (bench/headtail_fit.py; docs/mechanisms/headtail.md says what on what)
 CLEAR_LABEL = 5.0
@@ -107,7 +105,7 @@ class Tables:
 
     def part(self, share: float) -> CountNoise:
         """The noise of a table that spends this share of what contexts may cost."""
-        return self.following.noise(Fraction(self.bound) / Fraction(share * _DOWN))
+        return self.following.noise(Fraction(self.bound) / Fraction(share * DOWN))
 
     @property
     def rho(self) -> float:

@@ -27,7 +27,7 @@ NO_HEAD, FEW_HIDDEN, MANY_HIDDEN = "no head", "few hidden", "many hidden"
 """The ways of a release: a tail of all cases, or a head and a tail of the cases that it hides."""
 
 # Proof
-_DOWN = 1 - 2.0**-40
+DOWN = 1 - 2.0**-40
 """Factor that rounds a share down by more than floats err."""
 
 # Tuned on generated logs (bench/headtail_fit.py; docs/mechanisms/headtail.md says what on what)
@@ -86,9 +86,9 @@ def spending(budget: Budget, share: float = 1.0, clear_model: bool = False) -> S
 
 def with_head(of: str, budget: Budget, reserve: float, share: float = 1.0) -> Reserved:
     """The steps of a head, and of a tail of what it hides."""
-    kept = budget.epsilon * reserve * _DOWN
-    selection = ReservedSelection(budget.epsilon, budget.delta * HEAD_DELTA * _DOWN, kept)
-    left = Budget(kept, budget.delta * (1 - HEAD_DELTA) * _DOWN)
+    kept = budget.epsilon * reserve * DOWN
+    selection = ReservedSelection(budget.epsilon, budget.delta * HEAD_DELTA * DOWN, kept)
+    left = Budget(kept, budget.delta * (1 - HEAD_DELTA) * DOWN)
     hidden = sampled(of, left, share, sized=True)
     return Reserved(f"{of}: head and tail", Selecting(f"{of}: head", selection), hidden)
 
@@ -142,11 +142,11 @@ def model(of: str, budget: Budget) -> Step:
     shares = ACTIVITIES, 1 - ACTIVITIES
     if not budget.delta:
         parts = zip(names, shares, strict=True)
-        pure = (Laplace(name, budget.epsilon * share * _DOWN) for name, share in parts)
+        pure = (Laplace(name, budget.epsilon * share * DOWN) for name, share in parts)
         return Sequential(f"{of}: model", tuple(pure))
-    unseen = budget.delta * UNSEEN_DELTA * _DOWN
-    delta = budget.delta * (1 - UNSEEN_DELTA) * _DOWN
-    rho = zcdp_rho(budget.epsilon, delta) * _DOWN
-    activities = Gaussian(names[0], rho * shares[0] * _DOWN, unseen)
-    following = Gaussian(names[1], rho * shares[1] * _DOWN)
+    unseen = budget.delta * UNSEEN_DELTA * DOWN
+    delta = budget.delta * (1 - UNSEEN_DELTA) * DOWN
+    rho = zcdp_rho(budget.epsilon, delta) * DOWN
+    activities = Gaussian(names[0], rho * shares[0] * DOWN, unseen)
+    following = Gaussian(names[1], rho * shares[1] * DOWN)
     return Concentrated(f"{of}: model", (activities, following), delta)
