@@ -185,7 +185,7 @@ HEADTAIL = (
     Planted(
         "every level of contexts spends the whole share",
         "mechanisms.headtail.ngrams:Tables.part",
-        "Fraction(self.bound) / Fraction(share * _DOWN)",
+        "Fraction(self.bound) / Fraction(share * DOWN)",
         "self.bound",
         CONTEXTS,
     ),
