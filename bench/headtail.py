@@ -209,7 +209,7 @@ def measured(truth: Variants, chosen: object, log: EventLog) -> tuple[float, flo
     """Similarity and directly-follows distance of one release, and how many variants it has."""
     artefact = chosen.release(log).artefact  # type: ignore[attr-defined]
     if not isinstance(artefact, Variants):
-        from discreet.mechanisms.blocks.walks import walk_out
+        from discreet.mechanisms.sapa import walk_out
 
         artefact = walk_out(artefact, Randomness.system())
     similarity = relative_log_similarity(truth, artefact)

@@ -28,9 +28,8 @@ from discreet.log.loading import read_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail import tail
-from discreet.mechanisms.headtail.nearness import joined, nearest
-from discreet.mechanisms.headtail.support import central
-from discreet.mechanisms.headtail.votes import Estimate
+from discreet.mechanisms.headtail.candidates import central
+from discreet.mechanisms.headtail.votes import Estimate, joined, nearest
 from discreet.models.similarity import relative_log_similarity
 
 RELEASE = tail.Tail.release

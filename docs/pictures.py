@@ -142,7 +142,6 @@ PICTURES = {
     "blur": ideas.blur,
     "game": ideas.game,
     "contest": ideas.contest,
-    "questions": ideas.questions,
 }
 
 

@@ -34,7 +34,6 @@ _PUBLIC = {"alphabet": "from-log"}
 RELEASES: dict[str, tuple[str, dict[str, Any]]] = {
     "amun": ("amun", {}),
     "amun, published": ("amun", {"fidelity": "published"}),
-    "auto": ("auto", {}),
     "choice": ("choice", {"candidates": "travas,headtail"}),
     "ddpm": ("ddpm", {"steps": 4, "width": 8, "strides": 10}),
     "ddpm, published": ("ddpm", {"fidelity": "published", "steps": 4, "width": 8}),

@@ -332,9 +332,9 @@ def audit_file(
 
 
 def _reproduced(certificate: Certificate, log: EventLog, seeds: Iterable[int]) -> int | None:
-    from discreet.mechanisms.registry import mechanism
+    from discreet.mechanisms.certified import mechanism_of
 
-    chosen = mechanism(certificate.mechanism, **certificate.parameters)
+    chosen = mechanism_of(certificate)
     for seed in seeds:
         release = chosen.release(log, insecure_seed=seed)
         if certificate.content_sha256 in _digests(release):

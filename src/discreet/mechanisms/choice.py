@@ -1,4 +1,4 @@
-"""Choosing a mechanism for a log without paying for it in silence."""
+"""choice: several mechanisms compete on a log, and the choice among them is paid for."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ TIED_CANDIDATES = Pair(
 )
 """At ε = 1 and δ = .01, of the activities only a to d being public."""
 
+# Proof
 MARGIN = 1 - 1e-8
-"""Shares leave room for candidates that round their own accounting up."""
+"""Factor of the shares, so that candidates may round their own accounting up."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,7 @@ class Choice(Mechanism[Variants]):
 
     @property
     def names(self) -> list[str]:
-        """The candidates' names."""
+        """The names of the candidates."""
         return [name.strip() for name in self.candidates.split(",") if name.strip()]
 
     def built_at(self, budget: Budget) -> list[Mechanism]:

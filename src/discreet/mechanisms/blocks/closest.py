@@ -22,14 +22,16 @@ from discreet.privacy.steps import Choosing
 
 CHOICE = "choice of the candidate"
 
-CHOICE_SHARE = 0.1
-"""What the choice takes of epsilon."""
-
+# Proof
 SCORE_GRID = 1000
 """Scores count thousandths of a case."""
 
 SENSITIVITY = 2 * SCORE_GRID
-"""What one case may add to a score."""
+"""Most that one case adds to a score."""
+
+# Tuned
+CHOICE_SHARE = 0.1
+"""Share of epsilon for the choice."""
 
 
 def check_comparable(log: EventLog) -> None:
@@ -44,10 +46,10 @@ def closeness(log: Variants, release: Variants) -> int:
 
 
 def choosing(budget: Budget) -> Choosing:
-    """The step that chooses, at its share of a budget."""
+    """The step that pays for the choice, with its share of a budget."""
     return Choosing(CHOICE, budget.share(CHOICE_SHARE, 0).epsilon)
 
 
 def chosen(scores: Sequence[int], step: Choosing, rng: Randomness) -> int:
-    """The index of one of the scores."""
+    """The index of the chosen score; spends the step."""
     return step.choose(scores, SENSITIVITY, monotone=True, rng=rng)

@@ -1,4 +1,7 @@
-"""Strict DPIM: one noisy graph, many trees made of it, one private choice among them."""
+"""The method graph of DPIM: one noisy graph, many trees made of it, one private choice among them.
+
+The proof is that of `mechanism.py`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.log.follows import Follows
-from discreet.mechanisms.dpim.cases import GRID, Cases
+from discreet.mechanisms.dpim.case_statistics import GRID, CaseStatistics
 from discreet.models.discovery import Miner, without_rare
 from discreet.models.tree import Tree, flower, optional
 from discreet.privacy.accounting import zcdp_rho
@@ -29,20 +32,24 @@ from discreet.privacy.steps import (
     noise_of,
 )
 
-DOWN = 1 - 2**-40
-"""Covers the rounding of a few float operations to the safe side."""
+PAIRS, CHOICE, FITNESS = "counts of all pairs", "choice of the tree", "fitness"
 
+# Proof
+DOWN = 1 - 2**-40
+"""Factor that rounds a share down by more than floats err."""
+
+# Tuned on the logs of docs/mechanisms/dpim.md (bench/dpim.py)
 THRESHOLD_DEVIATIONS: tuple[float, ...] = (2.0, 3.0, 4.0, 6.0)
-"""Pairs below this many standard deviations of the noise are taken to be absent."""
+"""Deviations of the noise below which a pair is taken to be absent; each makes trees."""
 
 RARE_SHARES: tuple[float, ...] = (0.0, 0.05, 0.15, 0.3)
-"""Pairs below such a share of the most frequent follower are left out."""
+"""Shares of the most frequent follower below which a pair is left out; each makes trees."""
 
 LEFT_OUT_SHARES: tuple[float, ...] = (0.0, 0.2, 0.5)
-"""How much more may be left out where there is no cut."""
+"""Shares of the pairs that may be left out besides where there is no cut; each makes trees."""
 
 VISIBLE_WEIGHT = 0.25
-"""What a case adds at least to each of its pairs, unless it has very many of them."""
+"""Least weight of a case in each of its pairs, unless it has very many of them."""
 
 CERTAIN_DEVIATIONS = 16.0
 """Deviations that noise hardly ever reaches, for where such a threshold costs nothing."""
@@ -56,12 +63,9 @@ NODE_PENALTY = Fraction(1, 50)
 apart (1/ε of that step): of equals the smaller wins."""
 
 
-PAIRS, CHOICE, FITNESS = "counts of all pairs", "choice of the tree", "fitness"
-
-
 @lru_cache(maxsize=16)
 def graph_steps(budget: Budget, shares: tuple[float, float, float]) -> Composed:
-    """Divide a budget: with δ > 0 as zCDP, else as a plain sum."""
+    """The three steps and what each spends: of ρ if δ > 0, else of ε."""
     pairs, structure, fitness = (share * DOWN for share in shares)
     if budget.delta:
         rho = zcdp_rho(budget.epsilon, budget.delta)
@@ -127,14 +131,14 @@ def candidates(labels: tuple[str, ...], noisy: Floats, deviation: float) -> list
 
 
 def choose(
-    cases: Cases,
+    cases: CaseStatistics,
     steps: Step,
     max_pairs: int,
     fitness_weight: float,
     min_fitness: float,
     rng: Randomness,
 ) -> tuple[Tree | None, float]:
-    """The chosen tree, or None where its noisy fitness is too low, and that noisy excess.
+    """The chosen tree, or None if its noisy fitness is too low, and that noisy excess; spends all.
 
     The second value is the noisy sum over the cases of (fitness − min_fitness).
     """

@@ -1,4 +1,8 @@
-"""Nudging noise towards what makes sense: the exponential mechanism over harmful candidates."""
+"""Pruning a prefix tree by rules: the exponential mechanism over candidates that break them.
+
+Harm is a public property of a prefix once the rules are public or paid for, so the draw costs
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,13 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.mechanisms.blocks.prefix_growth import DROPPED, HARMFUL, HARMLESS, Semantics
-from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
+from discreet.mechanisms.blocks.prefix_tree import (
+    DROPPED,
+    HARMFUL,
+    HARMLESS,
+    NoisyPrefixTree,
+    Semantics,
+)
 from discreet.mechanisms.blocks.rules import Rules, Violations
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.noise import geometric
@@ -18,8 +27,8 @@ from discreet.privacy.randomness import Randomness
 Pruning = Literal["both", "harmful", "none"]
 
 
-class Nudge(Semantics):
-    """Rules applied to a growing tree: harmless candidates stay, of the harmful ones a few.
+class RulePruning(Semantics):
+    """Verdicts by rules: harmless candidates stay, and a few of the harmful ones.
 
     How many harmful ones stay is drawn by the exponential mechanism with the amount of harm as
     (negative) score, which ones uniformly. Both read the rules and the tree so far only.
@@ -44,7 +53,7 @@ class Nudge(Semantics):
         }
 
     def verdicts(self, tree: NoisyPrefixTree, rng: Randomness) -> Integers:
-        """Which candidates are harmless, harmful but let in, or dropped."""
+        """Whether each candidate is harmless, harmful but let in, or dropped."""
         broken = self._violations.of_candidates()
         found = np.where(broken > 0, DROPPED, HARMLESS)
         harmful = np.flatnonzero(broken > 0)
@@ -53,11 +62,15 @@ class Nudge(Semantics):
         return found
 
     def follow(self, parent: Integers, symbol: Integers) -> None:
-        """These open prefixes were kept."""
+        """Note which open prefixes were kept."""
         self._violations.grow(parent, symbol)
 
     def threshold(self, noise: CountNoise, verdict: int, candidates: int) -> int:
-        """What was set by hand; else one invented harmless prefix a level, a tenth of a harmful."""
+        """The least noisy count of a candidate that is kept.
+
+        What was set by hand, or else what lets about one invented harmless prefix pass a level, and
+        a harmful one on every tenth.
+        """
         least = self._least[verdict]
         if least is not None:
             return least

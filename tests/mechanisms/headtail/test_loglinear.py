@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.headtail import examples as steps
 from discreet.mechanisms.headtail import loglinear
 from discreet.mechanisms.headtail.candidates import PHASES
-from discreet.mechanisms.headtail.examples import (
+from discreet.mechanisms.headtail.loglinear import (
     CLIP,
     FINE,
     GRID,
@@ -22,8 +21,9 @@ from discreet.mechanisms.headtail.examples import (
     LONGEST,
     ONCE,
     Examples,
+    LogLinear,
+    trained,
 )
-from discreet.mechanisms.headtail.loglinear import LogLinear, trained
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Gaussian
 
@@ -51,7 +51,7 @@ def some_weights(seed: int) -> Integers:
 
 def stepped(counts: dict[tuple[str, ...], int], weights: Integers, earlier: int = ONCE) -> Integers:
     """The sum of one step, in blocks so small that cases meet in one and in several."""
-    with patch.object(steps, "BLOCK", 20):
+    with patch.object(loglinear, "BLOCK", 20):
         blocks = Examples.blocks(over_letters(counts), earlier)
     total: Integers = np.sum([block.clipped_sum(weights) for block in blocks], axis=0)
     return total

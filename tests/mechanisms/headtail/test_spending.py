@@ -14,8 +14,8 @@ from scipy.stats import norm
 from discreet.arrays import Integers, Ints
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail, tail
+from discreet.mechanisms.headtail.ngrams import Tables, found_activities
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
-from discreet.mechanisms.headtail.tables import Tables, found_activities
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.reserved import ReservedSelection
 from tests.mechanisms.neighbours import Small

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,13 @@ from discreet.log.expansion import expand
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail, candidates
-from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD, spending
+from discreet.mechanisms.headtail.spending import (
+    FEW_HIDDEN,
+    MANY_HIDDEN,
+    NO_HEAD,
+    reserved,
+    spending,
+)
 from discreet.mechanisms.headtail.tail import UNDISCLOSED
 from discreet.mechanisms.travas import TraVaS
 from discreet.models.inductive import inductive_miner
@@ -146,8 +153,8 @@ def test_a_seed_repeats_the_release_and_marks_it() -> None:
 def test_the_certificate_can_be_checked(tmp_path: Path) -> None:
     log = sample_log("permits", cases=300, seed=1)
     for mechanism in (HeadTail(), HeadTail(delta=0, alphabet=log.variants.activities)):
-        path = tmp_path / "release.xes"
-        mechanism.release(log).write(path, overwrite=True)
+        path = tmp_path / f"{mechanism.delta:g}.xes"
+        mechanism.release(log).write(path)
         certificate, findings = check_certificate(path)
         assert certificate.mechanism == "headtail"
         assert {finding.outcome for finding in findings} == {"holds"}
@@ -233,3 +240,15 @@ def test_real_logs_at_epsilon_one(
     other = relative_log_similarity(log.variants, TraVaS().release(log).artefact)
     assert ours > (alike if known.generated else floor)
     assert ours > other
+
+
+@pytest.mark.parametrize("clear_model", [False, True])
+def test_the_note_says_which_variants_are_rather_hidden(clear_model: bool) -> None:
+    chosen = HeadTail(epsilon=1, delta=1e-6, clear_model=clear_model)
+    note = chosen._notes()[0]
+    least = int(re.search("fewer than ([0-9]+) cases", note)[1])  # type: ignore[index]
+    ways = [reserved(chosen._selecting(way)) for way in (FEW_HIDDEN, MANY_HIDDEN)]
+    assert all(way.probability(least - 1) < 0.5 for way in ways)
+    assert any(way.probability(least) >= 0.5 for way in ways)
+    closed = HeadTail(epsilon=1, delta=0, alphabet=("a", "b"))
+    assert not any("fewer than" in one for one in closed._notes())

@@ -1,4 +1,4 @@
-"""What the mechanism reads of the log: three statistics, each of bounded sensitivity.
+"""What DPIM reads of the log: three statistics, each of bounded sensitivity.
 
 Every function of this file maps each case on its own; sums over cases are the only thing that
 leaves it without noise.
@@ -18,14 +18,16 @@ from discreet.log.variants import Variants
 from discreet.models.replay import PrefixTree, Replay, replay
 from discreet.models.tree import Tree
 
+# Proof
 GRID = 10_000
 """Real-valued shares of a case are rounded down to multiples of 1/GRID before they are added."""
 
+# Tuned for memory
 MOST_REMEMBERED_SCORES = 20_000
-"""Scores of trees that are kept at most."""
+"""Most scores of trees that are kept."""
 
 
-class Cases:
+class CaseStatistics:
     """The cases of a log seen through a public alphabet; other events are passed over.
 
     Cases left without an event stay: under swap their number is public with the others'.
@@ -38,7 +40,7 @@ class Cases:
 
     @property
     def number(self) -> int:
-        """How many cases; public under swap of cases, and only there."""
+        """The number of cases: public under swap of cases, and only there."""
         return self.variants.cases
 
     @cached_property
@@ -55,14 +57,14 @@ class Cases:
         return keys // cells, keys % cells
 
     def pair_counts(self) -> Integers:
-        """In how many cases each pair occurs, once or more: a matrix, START last row, END column.
+        """The number of cases with each pair: a matrix, START the last row, END the last column.
 
         A case changes each cell by at most one, and as many cells as it has distinct pairs.
         """
         return self._summed(np.ones(len(self.variants), dtype=np.int64))
 
     def bounded_pair_counts(self, max_pairs: int, norm: int) -> Integers:
-        """The same in units of 1/GRID, a case with more than `max_pairs` pairs counting less.
+        """These counts in units of 1/GRID; a case with more than `max_pairs` pairs counts less.
 
         A case with k pairs gives each of them min(1, max_pairs/k)^(1/norm), rounded down. Its
         contribution then has L1 norm at most GRID·max_pairs (norm 1), or squared L2 norm at most
@@ -85,7 +87,7 @@ class Cases:
         return result.reshape(size, size)
 
     def first_and_last(self, members: set[int]) -> tuple[Integers, Integers]:
-        """How often each activity is the first, and the last, of the given ones in a case.
+        """The number of cases in which each activity is the first, and the last, of the given ones.
 
         A case adds one to one cell of each, or nothing.
         """
@@ -103,11 +105,11 @@ class Cases:
         return first, last
 
     def replay(self, tree: Tree) -> Replay:
-        """Every case on a tree."""
+        """The replay of every case on a tree."""
         return replay(tree, self.prefixes)
 
     def fitness_of(self, tree: Tree, *, pooled: bool = False) -> int:
-        """The sum of the cases' fitness in units of 1/GRID, or as many times the pooled one."""
+        """The sum of the cases' fitness in units of 1/GRID; `pooled`: over all their tokens."""
         score = self._pooled_sum if pooled else self.fitness_sum
         return self._remembered(tree, pooled, score)
 
