@@ -21,9 +21,9 @@ import numpy as np
 from discreet.log.events import EventLog
 from discreet.log.loading import read_log
 from discreet.mechanisms.dpim import DPIM
-from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import candidates, graph_steps, pair_noise
-from discreet.mechanisms.dpim.sampling import Sampler, round_steps
+from discreet.mechanisms.dpim.case_statistics import GRID, CaseStatistics
+from discreet.mechanisms.dpim.noisy_graph import candidates, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampler import Sampler, round_steps
 from discreet.models.inductive import inductive_miner
 from discreet.models.pm4py import to_pm4py
 from discreet.models.replay import replay
@@ -71,7 +71,7 @@ def opened(name: str, classifier: str = "activity") -> EventLog:
 def rounds(name: str, many: int = 1) -> None:
     """The same sampler rounds with our replay and with PM4Py's, log-level as its authors do."""
     log = opened(name)
-    cases = Cases(log.variants, log.activities)
+    cases = CaseStatistics(log.variants, log.activities)
     activities = len(log.activities)
     spent = round_steps(0.5, (0.65, 0.25, 0.1))
     sampler = Sampler(spent, (activities, 4 * activities), 0.01, 0.95, 4, False, None)

@@ -32,7 +32,6 @@ from typing import Any
 import numpy as np
 
 from discreet.bench.store import Store
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expansion import expand
 from discreet.log.loading import read_log
@@ -41,6 +40,7 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS
+from discreet.models.similarity import relative_log_similarity
 from discreet.privacy.randomness import Randomness
 from discreet.utility.follows import follows_distance
 from discreet.utility.model import discover
@@ -209,7 +209,7 @@ def measured(truth: Variants, chosen: object, log: EventLog) -> tuple[float, flo
     """Similarity and directly-follows distance of one release, and how many variants it has."""
     artefact = chosen.release(log).artefact  # type: ignore[attr-defined]
     if not isinstance(artefact, Variants):
-        from discreet.mechanisms.blocks.walks import walk_out
+        from discreet.mechanisms.sapa import walk_out
 
         artefact = walk_out(artefact, Randomness.system())
     similarity = relative_log_similarity(truth, artefact)

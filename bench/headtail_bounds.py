@@ -24,14 +24,13 @@ from unittest.mock import patch
 import numpy as np
 from headtail import FOLDER, Counted, drawn
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.loading import read_log
 from discreet.log.variants import Variants
 from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail import tail
-from discreet.mechanisms.headtail.nearness import joined, nearest
-from discreet.mechanisms.headtail.support import central
-from discreet.mechanisms.headtail.votes import Estimate
+from discreet.mechanisms.headtail.candidates import central
+from discreet.mechanisms.headtail.votes import Estimate, joined, nearest
+from discreet.models.similarity import relative_log_similarity
 
 RELEASE = tail.Tail.release
 Parts = dict[str, Callable[..., Any]]

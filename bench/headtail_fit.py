@@ -8,10 +8,10 @@
 Every way is forced in turn: no head; a head with few hidden cases, whose candidates are
 recombinations alone; a head with many hidden cases, of which a model is learned. The last column
 is what headtail chooses by itself. WELL_LEARNED, LEAST_COVERED and WORTH_LEARNING of
-`prediction.py` are chosen so that the means of the last column and of the best way are close.
+`coverage.py` are chosen so that the means of the last column and of the best way are close.
 
 `small` releases logs without frequent variants at ε = .1 with their activities as public alphabet,
-by LEAST_LENGTHS of `spending.py` and LABELS_PER_EVENT of `tables.py`.
+by LEAST_LENGTHS of `spending.py` and LABELS_PER_EVENT of `ngrams.py`.
 
 `clear` shows the F-score on the log of the model that a release with `--clear-model` leads to, and
 the similarity of that release, by constants of `pruning.py`: how far cases of the head may be moved
@@ -31,12 +31,12 @@ import numpy as np
 from generated import generated_log
 from headtail import Counted, drawn
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expansion import expand
 from discreet.log.variants import Variants
 from discreet.mechanisms.headtail import HeadTail, mechanism, pruning, spending, tail
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, MANY_HIDDEN, NO_HEAD
+from discreet.models.similarity import relative_log_similarity
 from discreet.privacy.randomness import Randomness
 from discreet.utility.model import discover
 
@@ -53,7 +53,10 @@ def forced(way: str) -> Iterator[None]:
     """headtail goes this way whatever the log."""
     always: Callable[..., str] = lambda *_: way  # noqa: E731
     learns: Callable[..., bool] = lambda *_: WAYS[way]  # noqa: E731
-    with patch.object(mechanism, "way", always), patch.object(tail, "worth_learning", learns):
+    with (
+        patch.object(mechanism, "chosen_way", always),
+        patch.object(tail, "worth_learning", learns),
+    ):
         yield
 
 

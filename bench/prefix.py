@@ -22,7 +22,7 @@ from types import ModuleType
 from discreet.log.events import EventLog
 from discreet.log.loading import read_log
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.laplace import LaplaceTree
 from discreet.mechanisms.sacofa import SaCoFa
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
@@ -81,7 +81,7 @@ def main(names: tuple[str, ...] = ()) -> None:
             theirs(path, length, least), 1 if path.stat().st_size > 2e6 else 3
         )
         log = read_log(path)
-        for kind in (SaCoFa, Laplace):
+        for kind in (SaCoFa, LaplaceTree):
             mechanism = kind(fidelity="published", epsilon=1, max_length=length, min_count=least)
             time, peak = cost(ours(mechanism, log), 5)
             print(

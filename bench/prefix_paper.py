@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.loading import read_log
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.blocks.rules import KINDS, Rules
 from discreet.mechanisms.registry import mechanism
+from discreet.models.similarity import relative_log_similarity
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 TABLE_4 = {

@@ -18,8 +18,8 @@ import numpy as np
 
 from discreet import read_log
 from discreet.arrays import Integers
-from discreet.distances.edits import edit_distances
-from discreet.distances.transport import solve
+from discreet.models.edits import edit_distances
+from discreet.models.transport import solve
 
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 UNIT = 1 << 20

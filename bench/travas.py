@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.loading import read_log
 from discreet.mechanisms.travas import TraVaS
+from discreet.models.similarity import relative_log_similarity
 from discreet.privacy.partition import OptimalSelection, TruncatedSelection
 
 LOGS = ("Sepsis", "BPIC2013_incidents", "BPIC2012_A", "CoSeLoG_receipt")

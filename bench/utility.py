@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.distances.similarity import log_similarity
 from discreet.log.loading import read_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
 from discreet.models.replay import replay
+from discreet.models.similarity import log_similarity
 from discreet.utility.difference import absolute_log_difference
 from discreet.utility.model import Model, discover
 

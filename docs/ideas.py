@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import discreet
-from discreet.drawing import svg
-from discreet.drawing.charts import bar_chart
 from discreet.log.follows import Follows
+from discreet.report import svg
+from discreet.report.plots import bar_chart
 
 HIDDEN = "0.35"
 """The strength of what a release leaves out."""
@@ -321,24 +321,3 @@ def contest() -> str:
         note(332, 134, "the other is thrown away"),
     ]
     return svg.page(552, 170, parts, "choice: two candidates, one picked within the same budget")
-
-
-def questions() -> str:
-    """The idea of auto: two questions about parameters, none about the log."""
-    parts = [
-        svg.TIP,
-        box(14, 56, 130, ["may sequences", "be invented?"], "gateway"),
-        box(212, 86, 130, ["δ = 0 and", "ε below .3?"], "gateway"),
-        box(410, 14, 100, ["travas"], "start"),
-        box(410, 76, 100, ["laplace"], "start"),
-        box(410, 136, 100, ["headtail"], "start"),
-        bent(146, 74, 407, 33),
-        bent(146, 96, 209, 115),
-        bent(344, 106, 407, 95),
-        bent(344, 126, 407, 155),
-        note(236, 40, "no", "middle"),
-        note(164, 126, "yes", "middle"),
-        note(376, 90, "yes", "middle"),
-        note(376, 160, "no", "middle"),
-    ]
-    return svg.page(524, 188, parts, "auto: two questions about the parameters, none about the log")

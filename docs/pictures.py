@@ -13,10 +13,9 @@ import ideas
 import numpy as np
 
 import discreet
-from discreet.drawing import svg
-from discreet.drawing.charts import bar_chart
-from discreet.drawing.plots import Curve, line_plot
 from discreet.privacy.partition import OptimalSelection
+from discreet.report import svg
+from discreet.report.plots import Curve, bar_chart, line_plot
 from discreet.utility.pictures import pictures
 
 IMAGES = Path(__file__).parent / "images"
@@ -143,7 +142,6 @@ PICTURES = {
     "blur": ideas.blur,
     "game": ideas.game,
     "contest": ideas.contest,
-    "questions": ideas.questions,
 }
 
 

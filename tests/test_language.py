@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.drawing.pages import environment
 from discreet.language import VARIABLE, LanguageError, catalogue, language, speaking, translate
+from discreet.report.pages import environment
 
 SOURCE = Path(discreet.__file__).parent
 
 
 def in_templates() -> Iterator[str]:
     for path in SOURCE.rglob("templates/*.html"):
-        pages = environment("discreet.drawing")
+        pages = environment("discreet.report")
         for _, _, found in pages.extract_translations(path.read_text("utf-8")):  # type: ignore[attr-defined]
             yield from [found] if isinstance(found, str) else [one for one in found if one]
 

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING
 from discreet._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from discreet.artefacts.certificate import Certificate as Certificate
-    from discreet.artefacts.certificate import CertificateError as CertificateError
-    from discreet.artefacts.release import Release as Release
     from discreet.audits import audit as audit
-    from discreet.distances.similarity import relative_log_similarity as relative_log_similarity
+    from discreet.certificate import Certificate as Certificate
+    from discreet.certificate import CertificateError as CertificateError
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import DiscreetWarning as DiscreetWarning
     from discreet.ledger.errors import LedgerError as LedgerError
@@ -35,12 +33,14 @@ if TYPE_CHECKING:
     from discreet.mechanisms.base import Mechanism as Mechanism
     from discreet.mechanisms.registry import mechanism as mechanism
     from discreet.mechanisms.registry import mechanism_names as mechanism_names
-    from discreet.models.document import TreeDocument as TreeDocument
+    from discreet.models.similarity import relative_log_similarity as relative_log_similarity
     from discreet.models.tree import Tree as Tree
+    from discreet.models.writers import TreeDocument as TreeDocument
     from discreet.parameters import ParameterError as ParameterError
     from discreet.privacy.guarantee import Budget as Budget
     from discreet.privacy.guarantee import Guarantee as Guarantee
     from discreet.privacy.randomness import Randomness as Randomness
+    from discreet.releases import Release as Release
     from discreet.releasing.verification import check_certificate as check_certificate
     from discreet.releasing.verification import read_certificate as read_certificate
     from discreet.releasing.way import release as release
@@ -54,8 +54,8 @@ else:
 
     _HOMES = {
         "audits": ("audit",),
-        "artefacts.certificate": ("Certificate", "CertificateError"),
-        "distances.similarity": ("relative_log_similarity",),
+        "certificate": ("Certificate", "CertificateError"),
+        "models.similarity": ("relative_log_similarity",),
         "errors": ("DiscreetError", "DiscreetWarning"),
         "ledger.errors": ("LedgerError",),
         "ledger.ledger": ("Ledger",),
@@ -70,11 +70,11 @@ else:
         "mechanisms.base": ("Mechanism",),
         "parameters": ("ParameterError",),
         "mechanisms.registry": ("mechanism", "mechanism_names"),
-        "models.document": ("TreeDocument",),
+        "models.writers": ("TreeDocument",),
         "models.tree": ("Tree",),
         "privacy.guarantee": ("Budget", "Guarantee"),
         "privacy.randomness": ("Randomness",),
-        "artefacts.release": ("Release",),
+        "releases": ("Release",),
         "releasing.way": ("release",),
         "training.trained_model": ("TrainedModel", "load_model"),
         "training.run": ("train",),

@@ -2,7 +2,7 @@
 
 English sentences are their own keys: `translate` gives the sentence of `languages/de.toml` where
 German is wanted, and the pages' templates have their `{% trans %}` from the same file. The promise
-itself has its words in `privacy/words`, since they are put together from parts.
+itself has its words in `privacy/wording`, since they are put together from parts.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from discreet.log.neighbours import Case, Pair
 from discreet.log.variants import Variants
 from discreet.mechanisms.base import Mechanism, delta_parameter
 from discreet.mechanisms.blocks.contributions import Contributions, Norm, grid_of
-from discreet.mechanisms.headtail.examples import Examples
+from discreet.mechanisms.headtail.loglinear import Examples
 from discreet.mechanisms.trained.dictionary import OverDictionary
 from discreet.mechanisms.travas import VARIANTS, TraVaS
 from discreet.parameters import parameter

@@ -19,10 +19,10 @@ from typing import Any
 
 from discreet.mechanisms.headtail.spending import FEW_HIDDEN, NO_HEAD
 from tests.log.engines import test_view
-from tests.mechanisms import test_headtail_noise as headtail
 from tests.mechanisms import test_noise as counts
+from tests.mechanisms.headtail import test_spending as headtail
 from tests.mechanisms.whole import test_mechanism as whole_logs
-from tests.privacy import test_sampling
+from tests.privacy.steps import test_sampling
 
 
 @dataclass(frozen=True)
@@ -184,8 +184,8 @@ LONE_ACTIVITIES = (headtail.check_lone_activities,)
 HEADTAIL = (
     Planted(
         "every level of contexts spends the whole share",
-        "mechanisms.headtail.tables:Tables.part",
-        "Fraction(self.bound) / Fraction(share * _DOWN)",
+        "mechanisms.headtail.ngrams:Tables.part",
+        "Fraction(self.bound) / Fraction(share * DOWN)",
         "self.bound",
         CONTEXTS,
     ),
@@ -198,21 +198,21 @@ HEADTAIL = (
     ),
     Planted(
         "gradients clipped to twice the norm",
-        "mechanisms.headtail.examples:Examples.clipped_sum",
+        "mechanisms.headtail.loglinear:Examples.clipped_sum",
         "CLIP / norms",
         "2 * CLIP / norms",
         GRADIENTS,
     ),
     Planted(
         "a threshold for one activity where a case has many",
-        "mechanisms.headtail.tables:Tables.unseen_threshold",
+        "mechanisms.headtail.ngrams:Tables.unseen_threshold",
         " / MOST_LABELS",
         "",
         LONE_ACTIVITIES,
     ),
     Planted(
         "activities clipped by how many count, not by the bound",
-        "mechanisms.headtail.tables:found_activities",
+        "mechanisms.headtail.ngrams:found_activities",
         "cases.counts, tables.bound,",
         "cases.counts, MOST_LABELS,",
         CONTEXTS,

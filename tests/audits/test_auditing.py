@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from discreet.artefacts.certificate import certificate_path
 from discreet.audits import audit, audit_all
 from discreet.audits.audit_report import page
 from discreet.audits.audit_tables import AuditTables
@@ -21,6 +20,7 @@ from discreet.audits.exact import LaplaceCount
 from discreet.audits.measurement import Effort, batched
 from discreet.audits.subjects import LIBRARY, AuditSubject, audited_names, pairs_of, subjects_of
 from discreet.audits.subjects import find_pair as pair
+from discreet.certificate import certificate_path
 from discreet.cli.app import build
 from discreet.log.events import EventLog
 from discreet.log.samples import sample_log

@@ -33,16 +33,14 @@ from discreet.audits.mutation import (
     without_noise,
 )
 from discreet.audits.subjects import AuditSubject, audited_names, find_pair, pairs_of, subjects_of
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.laplace import LaplaceTree
 from discreet.mechanisms.travas import VARIANTS, TraVaS, UTraVaS
 from discreet.privacy.guarantee import Budget
-from discreet.privacy.steps import Choosing, Delegated, Proved
+from discreet.privacy.steps import Choosing, Delegated
 from discreet.privacy.steps import Laplace as Counting
 
 TRAINED = {"ddpm", "sequence", "travag"}
-NOT_IN_THE_TREE = {"auto"}
-"""Its noise is that of what it chooses."""
-NAMES = [name for name in audited_names() if name not in NOT_IN_THE_TREE]
+NAMES = audited_names()
 SHOWN = {
     "whole": {
         "start weeks, coarse",
@@ -129,12 +127,11 @@ def test_every_leaf_is_noisy_or_covered() -> None:
                 continue
             for leaf in mechanism.spending.walk():
                 if not leaf.steps and leaf.name not in noisy_leaves(mechanism):
-                    allowed = Proved if name in NOT_IN_THE_TREE else Delegated | GivenLaplace
-                    assert isinstance(leaf, allowed), leaf
+                    assert isinstance(leaf, Delegated | GivenLaplace), leaf
 
 
 def test_a_mutant_promises_the_same_and_leaves_the_mechanism_alone() -> None:
-    sound = Laplace(alphabet=("a", "b"), delta=0.01, max_length=3, form="privtree")
+    sound = LaplaceTree(alphabet=("a", "b"), delta=0.01, max_length=3, form="privtree")
     step = "counts of its leaves"
     mutant = without_noise(sound, step)
     assert mutant.guarantee() == sound.guarantee()

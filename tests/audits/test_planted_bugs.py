@@ -13,12 +13,11 @@ from discreet.audits.mutation import chance_of_missing, numbered_by_counts
 from discreet.audits.subjects import AuditSubject, pairs_of, subjects_of
 from discreet.audits.subjects import find_pair as pair
 from discreet.log.neighbours import arrow
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.base import Mechanism, with_leaves
 from discreet.mechanisms.blocks.contributions import Contributions
 from discreet.mechanisms.headtail import tail
-from discreet.mechanisms.headtail.examples import Examples
+from discreet.mechanisms.headtail.loglinear import Examples
 from discreet.mechanisms.headtail.mechanism import TIED_HEAD, tied_head
-from discreet.mechanisms.leaves import with_leaves
 from discreet.mechanisms.trained.dictionary import OverDictionary
 from discreet.mechanisms.travas import TraVaS
 from tests.audits import bugs

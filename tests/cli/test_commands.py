@@ -144,7 +144,7 @@ def test_sample_release_certificate(folder: Path) -> None:
     promise = Guarantee.from_dict(as_json["guarantee"])
     shown = " ".join(checked.stdout.split())
     assert f"Steps ({promise.composition}):" in shown
-    steps = [f"{part.name}: {part.cost} ({part.rule})" for _, part in promise.steps()]
+    steps = [f"{part.name}: {part.cost} ({part.rule})" for _, part in promise.walk()]
     assert len(steps) > 3
     assert all(step in shown for step in steps)
 

@@ -8,8 +8,8 @@ from html import unescape
 
 import pytest
 
-from discreet.artefacts.certificate import Certificate
-from discreet.officer.page import officer_page
+from discreet.certificate import Certificate
+from discreet.report.officer import officer_page
 from tests.cli.conftest import Desk
 from tests.cli.test_advise import external
 

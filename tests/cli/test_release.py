@@ -151,7 +151,7 @@ def full(*_: object, **__: object) -> None:
 
 def test_what_cannot_be_written_is_written_elsewhere(desk: Desk, ledger: Ledger) -> None:
     """The draw that was paid for is not lost, and there is no second one."""
-    desk.monkeypatch.setattr("discreet.artefacts.release.write_log", full)
+    desk.monkeypatch.setattr("discreet.releases.write_log", full)
     said = desk.refused("release", "log.csv", "-o", "out.xes", "-m", "travas", "--source", "s")
     assert "No space left" in said
     (table,) = desk.folder.glob("discreet-*/out.variants.parquet")
@@ -172,7 +172,7 @@ def test_a_log_is_rescued_in_another_form(desk: Desk, ledger: Ledger) -> None:
             full()
         write_log(log, path, **more)  # type: ignore[arg-type]
 
-    desk.monkeypatch.setattr("discreet.artefacts.release.write_log", only_parquet)
+    desk.monkeypatch.setattr("discreet.releases.write_log", only_parquet)
     desk.refused("release", "log.csv", "-o", "out.xes", "-m", "amun", "--source", "s")
     (found,) = desk.folder.glob("discreet-*/out.parquet")
     assert read_log(found).has_times
@@ -183,8 +183,8 @@ def test_a_log_is_rescued_in_another_form(desk: Desk, ledger: Ledger) -> None:
 def test_where_nothing_can_be_written_the_message_says_what_stands(
     desk: Desk, ledger: Ledger
 ) -> None:
-    desk.monkeypatch.setattr("discreet.artefacts.release.write_log", full)
-    desk.monkeypatch.setattr("discreet.artefacts.release.write_variants", full)
+    desk.monkeypatch.setattr("discreet.releases.write_log", full)
+    desk.monkeypatch.setattr("discreet.releases.write_variants", full)
     said = desk.refused("release", "log.csv", "-o", "out.xes", "-m", "travas", "--source", "s")
     assert "entry 2 on s was booked before the noise was drawn and stays spent" in said
     assert entries(ledger) == [False]

@@ -23,7 +23,7 @@ def test_times_and_attributes_in_one_line(folder: Path) -> None:
     done = run(
         folder, "release", "log.csv", "-o", "shared.csv", "--times", "--epsilon", "8",
         "--attributes", "org:resource,case:amount:number", "--timezone", "Europe/Amsterdam",
-        "--mechanism", "auto", "--want", "real-variants",
+        "--mechanism", "choice", "--candidates", "travas,headtail",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "whole" in done.stdout
@@ -32,9 +32,9 @@ def test_times_and_attributes_in_one_line(folder: Path) -> None:
     assert table["case:amount"].dtype.is_numeric()
     certificate = json.loads((folder / "shared.csv.certificate.json").read_text())
     parameters = certificate["parameters"]
-    assert parameters["variants"] == "auto"
+    assert parameters["variants"] == "choice"
     assert parameters["zone"] == "Europe/Amsterdam"
-    assert parameters["options"] == ['want="real-variants"']
+    assert parameters["options"] == ['candidates="travas,headtail"']
 
 
 def test_times_come_by_default_where_the_log_has_them(folder: Path) -> None:

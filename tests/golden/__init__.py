@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.artefacts.certificate import Certificate
+from discreet.certificate import Certificate
 from discreet.ledger.errors import RefusedError
 from discreet.ledger.ledger import Ledger
 from discreet.log.events import EventLog
@@ -34,7 +34,6 @@ _PUBLIC = {"alphabet": "from-log"}
 RELEASES: dict[str, tuple[str, dict[str, Any]]] = {
     "amun": ("amun", {}),
     "amun, published": ("amun", {"fidelity": "published"}),
-    "auto": ("auto", {}),
     "choice": ("choice", {"candidates": "travas,headtail"}),
     "ddpm": ("ddpm", {"steps": 4, "width": 8, "strides": 10}),
     "ddpm, published": ("ddpm", {"fidelity": "published", "steps": 4, "width": 8}),

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.ledger.account import Account
 from discreet.ledger.errors import LedgerError, RefusedError
-from discreet.privacy.conversion import to_swap
+from discreet.privacy.accounting import to_swap
 from discreet.privacy.filters import Spend
 from discreet.privacy.guarantee import Budget, Guarantee, Neighbours
 from tests.ledger.racer import promise

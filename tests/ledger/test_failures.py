@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 from sqlalchemy import event, make_url, text
 
-from discreet.ledger import entering as ledger_module
+from discreet.ledger import entries
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
 from discreet.log.errors import LogError
@@ -169,7 +169,7 @@ def test_a_clock_that_went_backwards(file: Path, monkeypatch: pytest.MonkeyPatch
     now = datetime.now(UTC)
 
     def at(shift: timedelta) -> None:
-        monkeypatch.setattr(ledger_module, "_now", lambda: now + shift)
+        monkeypatch.setattr(entries, "_now", lambda: now + shift)
 
     with Ledger(file) as ledger:
         at(timedelta(days=365))

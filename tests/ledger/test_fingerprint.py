@@ -12,10 +12,14 @@ import pytest
 import discreet
 from discreet.ledger import storage
 from discreet.ledger.errors import LedgerError
-from discreet.ledger.exporting import as_document
-from discreet.ledger.fingerprint import fingerprint, first_fingerprint
-from discreet.ledger.key import key_check, make_key, read_key
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.fingerprint import (
+    fingerprint,
+    first_fingerprint,
+    key_check,
+    make_key,
+    read_key,
+)
+from discreet.ledger.ledger import Ledger, as_document
 from discreet.log.events import ACTIVITY, EventLog
 from discreet.log.samples import sample_log
 from discreet.privacy.guarantee import Budget

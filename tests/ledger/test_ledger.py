@@ -13,10 +13,9 @@ import discreet
 from discreet.ledger import storage
 from discreet.ledger.account import Account
 from discreet.ledger.chain import Entry, Head, digest, problems
-from discreet.ledger.entering import append
+from discreet.ledger.entries import append
 from discreet.ledger.errors import LedgerError, RefusedError
-from discreet.ledger.exporting import as_csv, as_document
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.ledger import Ledger, as_csv, as_document
 from discreet.privacy.filters import Spend
 from discreet.privacy.guarantee import Budget
 from tests.ledger.racer import promise

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.artefacts.release import Document, render
-from discreet.drawing import draw
 from discreet.log.errors import LogError
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
+from discreet.releases import Document, render
+from discreet.report import draw
 
 LOGS = st.dictionaries(
     st.lists(st.sampled_from("abcd"), min_size=1, max_size=6).map(tuple),

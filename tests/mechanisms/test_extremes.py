@@ -94,7 +94,6 @@ def test_too_little_for_many_cases_of_a_person_is_refused_when_travas_is_built(
     [
         ("df-laplace", 1e-3, 1e-300, "more noise than 64 bits hold"),
         ("headtail", 700.0, 1e-300, "delta 1e-300 is too small to divide over 500 cases"),
-        ("auto", 700.0, 1e-300, "delta 1e-300 is too small to divide over 500 cases"),
     ],
 )
 def test_what_could_not_be_drawn_is_refused_before(

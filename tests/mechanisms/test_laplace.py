@@ -3,17 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
 from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
 from discreet.mechanisms.laplace import (
     LENGTH_SHARE,
-    Laplace,
+    LaplaceTree,
     best_form,
     prefix_tree,
     refuse_explosion,
 )
 from discreet.mechanisms.registry import mechanism
+from discreet.models.similarity import relative_log_similarity
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.steps import noise_of
@@ -31,24 +31,24 @@ def shows_case(released: object) -> bool:
 
 
 def test_strict_promises_exactly_the_budget() -> None:
-    promise = Laplace(epsilon=0.7, delta=1e-7, alphabet=LABELS).guarantee()
+    promise = LaplaceTree(epsilon=0.7, delta=1e-7, alphabet=LABELS).guarantee()
     assert promise.status == "proved"
     assert promise.holds == Budget(0.7, 1e-7)
     assert sum(part.epsilon for part in promise.parts) <= 0.7
     assert sum(part.delta for part in promise.parts) <= 1e-7
     assert [part.name for part in promise.parts] == ["histogram of lengths", "prefix tree"]
     assert promise.parts[0].epsilon == pytest.approx(LENGTH_SHARE * 0.7)
-    fixed = Laplace(epsilon=0.7, alphabet=LABELS, max_length=4).guarantee()
+    fixed = LaplaceTree(epsilon=0.7, alphabet=LABELS, max_length=4).guarantee()
     assert [part.epsilon for part in fixed.parts] == [0.7]
 
 
 def test_published_promises_the_number_of_levels_times_epsilon() -> None:
-    promise = Laplace(fidelity="published", epsilon=1, max_length=23).guarantee()
+    promise = LaplaceTree(fidelity="published", epsilon=1, max_length=23).guarantee()
     assert promise.status == "refuted"
     assert promise.claimed == Budget(1.0)
     assert promise.holds == Budget(23.0)
     assert not promise.private
-    people = Laplace(
+    people = LaplaceTree(
         fidelity="published", epsilon=1, max_length=23, cases_per_individual=2
     ).guarantee()
     assert people.holds is not None
@@ -57,9 +57,9 @@ def test_published_promises_the_number_of_levels_times_epsilon() -> None:
 
 def test_bad_parameters_are_refused() -> None:
     with pytest.raises(ParameterError, match="max_length"):
-        Laplace(fidelity="published")
+        LaplaceTree(fidelity="published")
     with pytest.raises(ParameterError, match="delta above 0"):
-        Laplace(alphabet=LABELS, form="gaussian")
+        LaplaceTree(alphabet=LABELS, form="gaussian")
     tree = NoisyPrefixTree(sample_log("hospital", cases=20, seed=1).variants)
     tree.open = tree.open.repeat(1_000_000)
     with pytest.raises(ParameterError, match="min_count"):
@@ -67,14 +67,16 @@ def test_bad_parameters_are_refused() -> None:
 
 
 def test_published_costs_more_than_it_claims() -> None:
-    published = Laplace(fidelity="published", epsilon=1, max_length=3, min_count=1, alphabet=LABELS)
+    published = LaplaceTree(
+        fidelity="published", epsilon=1, max_length=3, min_count=1, alphabet=LABELS
+    )
     loss = loss_at_least(published, BASE, CASE, shows_case, 1000)
     assert 1 < loss <= 3
 
 
 @pytest.mark.parametrize("form", ["levels", "privtree", "gaussian"])
 def test_strict_is_not_contradicted_by_the_same_event(form: str) -> None:
-    strict = Laplace(
+    strict = LaplaceTree(
         epsilon=1,
         delta=1e-6 if form == "gaussian" else 0,
         max_length=3,
@@ -99,7 +101,7 @@ def test_the_form_is_chosen_by_public_facts() -> None:
 @pytest.mark.parametrize("form", ["levels", "gaussian", "privtree"])
 def test_a_large_log_keeps_its_frequent_variants(form: str) -> None:
     log = sample_log("hospital", cases=3000, seed=1)
-    chosen = Laplace(
+    chosen = LaplaceTree(
         epsilon=20,
         delta=1e-6,
         alphabet=log.activities,
@@ -113,7 +115,7 @@ def test_a_large_log_keeps_its_frequent_variants(form: str) -> None:
 
 def test_an_empty_tree_is_a_valid_release(tmp_path: Path) -> None:
     log = sample_log("hospital", cases=30, seed=1)
-    chosen = Laplace(epsilon=0.01, alphabet=log.activities, form="levels", min_count=10**9)
+    chosen = LaplaceTree(epsilon=0.01, alphabet=log.activities, form="levels", min_count=10**9)
     release = chosen.release(log)
     assert len(release.artefact) == 0
     assert "empty" in release.describe()
@@ -144,7 +146,7 @@ def test_published_reproduces_the_authors_code(
 ) -> None:
     known, path = real_logs[name]
     log = read_once(path)
-    chosen = Laplace(fidelity="published", epsilon=1, max_length=length, min_count=least)
+    chosen = LaplaceTree(fidelity="published", epsilon=1, max_length=length, min_count=least)
     found = [relative_log_similarity(log.variants, chosen.release(log).artefact) for _ in range(3)]
     assert sum(found) / 3 == pytest.approx(alike if known.generated else similarity, abs=0.04)
 
@@ -153,5 +155,5 @@ def test_no_budget_makes_a_real_log_explode(small_real_log: tuple[object, Path])
     log = read_once(small_real_log[1])
     for epsilon in (0.01, 0.1, 1, 10):
         for form in ("auto", "levels"):
-            chosen = Laplace(epsilon=epsilon, alphabet="from-log", form=form)
+            chosen = LaplaceTree(epsilon=epsilon, alphabet="from-log", form=form)
             assert len(chosen.release(log).artefact) < 20_000

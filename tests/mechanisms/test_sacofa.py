@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.samples import sample_log
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.sacofa import RULE_SHARE, SaCoFa
+from discreet.models.similarity import relative_log_similarity
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.releasing.verification import check_certificate

@@ -5,14 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.follows import Follows
 from discreet.log.samples import sample_log
-from discreet.log.variants import Variants
-from discreet.mechanisms.blocks import walks
-from discreet.mechanisms.blocks.contributions import near_pairs
-from discreet.mechanisms.blocks.walks import balanced, walk_out
-from discreet.mechanisms.sapa import SaPa
+from discreet.mechanisms import sapa as walks
+from discreet.mechanisms.sapa import SaPa, balanced, walk_out
+from discreet.models.similarity import relative_log_similarity
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from tests.conftest import RealLogs, read_once
@@ -83,28 +80,6 @@ def test_dead_ends_are_left_by_going_back() -> None:
         traces = walk_out(follows, Randomness.system()).to_dict()
         assert traces in ({("a",): 1}, {("a",): 2}, {})
         assert ("a", "b") not in traces
-
-
-@given(st.lists(st.sampled_from("ab"), min_size=1, max_size=6).map(tuple), st.integers(1, 3))
-def test_near_pairs_are_those_within_the_distance(case: tuple[str, ...], distance: int) -> None:
-    variants = Variants.from_counts({case: 1})
-    mark = len(variants.activities)
-    names = ("⊤", *case, "⊥")
-    expected = Counter(
-        (names[i], names[j])
-        for i in range(len(names))
-        for j in range(i + 1, min(i + distance, len(names) - 1) + 1)
-        if (i, j) != (0, len(names) - 1)
-    )
-    source, target, _ = near_pairs(variants, distance)
-    found = Counter(
-        (
-            "⊤" if s == mark else variants.activities[s],
-            "⊥" if t == mark else variants.activities[t],
-        )
-        for s, t in zip(source.tolist(), target.tolist(), strict=True)
-    )
-    assert found == expected
 
 
 def test_strict_promises_the_budget() -> None:

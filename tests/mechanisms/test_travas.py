@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.events import EventLog
 from discreet.log.expansion import expand
 from discreet.log.variants import Variants
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.travas import TraVaS, UTraVaS, expected_hidden_count
+from discreet.models.similarity import relative_log_similarity
 from discreet.privacy.partition import OptimalSelection, TruncatedSelection
 from discreet.privacy.randomness import Randomness
 from tests.conftest import RealLogs, read_once

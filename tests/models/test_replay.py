@@ -8,8 +8,7 @@ from discreet.log.variants import Variants
 from discreet.models.inductive import inductive_miner
 from discreet.models.petri import net_of
 from discreet.models.pm4py import net_from_pm4py, to_pm4py
-from discreet.models.prefixes import PrefixTree
-from discreet.models.replay import replay
+from discreet.models.replay import PrefixTree, replay
 from discreet.models.tree import (
     Tree,
     activity,

@@ -10,8 +10,7 @@ import pytest
 
 from discreet.language import LanguageError
 from discreet.privacy.guarantee import Budget, Guarantee, Part
-from discreet.privacy.words import vocabulary
-from discreet.privacy.words.levels import TooWeakError
+from discreet.privacy.wording import TooWeakError, vocabulary
 
 
 def proved(**changes: object) -> Guarantee:

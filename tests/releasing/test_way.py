@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import discreet
-from discreet.artefacts import release as releases
+from discreet import releases
 from discreet.ledger.errors import LedgerError
 from discreet.ledger.ledger import Ledger
 from discreet.log.errors import LogError
 from discreet.mechanisms.travas import TraVaS
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
-from discreet.privacy.words.levels import TooWeakError
+from discreet.privacy.wording import TooWeakError
 from discreet.releasing import way
 from discreet.releasing.request import Output, Payment, Product, Request, RequestError
 from discreet.releasing.way import RescuedError, carry_out, try_out

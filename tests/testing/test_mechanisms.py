@@ -11,7 +11,6 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from discreet.artefacts.release import Release
 from discreet.audits.mutation import ByCounts
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
@@ -35,6 +34,7 @@ from discreet.privacy.steps import (
     Sequential,
     Step,
 )
+from discreet.releases import Release
 from discreet.testing import MECHANISM_CHECKS, ConformanceError, check_mechanism
 
 QUICK: dict[str, dict[str, Any]] = {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.artefacts.certificate import CertificateError
+from discreet.certificate import CertificateError
 from discreet.log.samples import sample_log
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.trained.base import ModelState

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.log.variants import Variants
 from discreet.utility.complexity import sequence_entropy
-from tests.distances.logs import log_of
+from tests.models.small_logs import log_of
 
 
 def test_one_path_has_no_entropy() -> None:

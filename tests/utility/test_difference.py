@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
 from discreet.utility.difference import absolute_log_difference
-from tests.distances.logs import cheapest, levenshtein, log_of, small_logs
+from tests.models.small_logs import cheapest, levenshtein, log_of, small_logs
 
 Buffer = Literal["length", "longest"]
 

@@ -5,7 +5,7 @@ import pytest
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.utility.follows import follows_distance
-from tests.distances.logs import log_of
+from tests.models.small_logs import log_of
 
 
 def test_equal_and_disjoint() -> None:

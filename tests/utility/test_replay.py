@@ -9,7 +9,7 @@ from discreet.log.variants import Variants
 from discreet.models.petri import SINK, SOURCE, Net, Transition
 from discreet.models.replay import replay
 from tests.conftest import RealLogs, read_once
-from tests.distances.logs import log_of, small_logs
+from tests.models.small_logs import log_of, small_logs
 
 pm4py = pytest.importorskip("pm4py", reason="model quality needs the extra pm4py")
 

@@ -24,12 +24,12 @@ from discreet.ledger.ledger import Ledger
 from discreet.log.errors import ExistsError
 from discreet.log.events import EventLog
 from discreet.mechanisms import DEFAULT_MECHANISM, WHOLE
-from discreet.officer.checking import entry_of
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.releasing import way
 from discreet.releasing.request import Payment, Product, Request
+from discreet.releasing.verification import entry_of
 from discreet.web import choosing
 from discreet.web.house import House
 from discreet.web.work import releasing

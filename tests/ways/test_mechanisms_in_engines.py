@@ -92,7 +92,7 @@ def test_batches_change_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_most_of_our_mechanisms_read_no_events() -> None:
-    expected = {"auto", "choice", "df-laplace", "dpim", "headtail", "laplace", "sacofa", "sapa"}
+    expected = {"choice", "df-laplace", "dpim", "headtail", "laplace", "sacofa", "sapa"}
     assert set(IN_ENGINE) == expected | {"travas", "utravas", "amun", "whole"}
 
 

@@ -25,9 +25,8 @@ from pathlib import Path
 
 import discreet
 from discreet.cli.app import build
-from discreet.drawing.pages import render_page
-from discreet.log.reading import load_mapping
-from discreet.log.reading import Reading
+from discreet.log.reading import Reading, load_mapping
+from discreet.report.pages import render_page
 from discreet.web.api import HowRead
 
 folder = Path(sys.argv[1])

@@ -18,7 +18,7 @@ from discreet.log.cautions import cautions
 from discreet.log.events import EventLog
 from discreet.mechanisms.trained.base import Generative
 from discreet.parameters import ParameterError
-from discreet.privacy.words import certainty
+from discreet.privacy.wording import certainty
 from discreet.releasing.catalogue import mechanism_class, mechanism_names
 from discreet.releasing.request import Product
 from discreet.utility.evaluation import WARNING

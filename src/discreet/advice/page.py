@@ -9,11 +9,11 @@ import numpy as np
 from discreet._version import __version__
 from discreet.advice.advising import Advice
 from discreet.advice.trials import COST, Trial
-from discreet.drawing.pages import render_page
-from discreet.drawing.plots import Curve, box_plot, line_plot
-from discreet.drawing.svg import SERIES
 from discreet.language import translate
-from discreet.privacy.words import certainty
+from discreet.privacy.wording import certainty
+from discreet.report.pages import render_page
+from discreet.report.plots import Curve, box_plot, line_plot
+from discreet.report.svg import SERIES
 from discreet.utility.evaluation import WARNING
 
 Grid = tuple[list[str], list[list[str]]]

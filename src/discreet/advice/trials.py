@@ -22,7 +22,7 @@ COST = (
     "covered by any release's guarantee. To be covered, choose before looking, or with --private."
 )
 
-DELEGATES = ("auto", "choice")
+DELEGATES = ("choice",)
 """Mechanisms that only hand on to others, which take part themselves."""
 
 

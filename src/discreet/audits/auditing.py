@@ -16,12 +16,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.artefacts.certificate import Certificate, Finding
 from discreet.audits.measurement import FULL, QUICK, Effort, audit_pair
 from discreet.audits.mutation import measure_power, mutant_steps
 from discreet.audits.result import CONFIDENCE, Audit, PairAudit, Power
 from discreet.audits.result_store import ResultStore
 from discreet.audits.subjects import AuditSubject, audited_names, subjects_of
+from discreet.certificate import Certificate, Finding
 from discreet.log.neighbours import Pair
 from discreet.mechanisms.audit_cases import AuditCase
 from discreet.mechanisms.base import Mechanism
@@ -30,7 +30,6 @@ from discreet.parameters import ParameterError
 from discreet.releasing.verification import check_certificate
 
 if TYPE_CHECKING:
-    from discreet.artefacts.release import Release
     from discreet.log.events import EventLog
 
 Watch = Callable[[int, int, str], None]
@@ -332,28 +331,11 @@ def audit_file(
 
 
 def _reproduced(certificate: Certificate, log: EventLog, seeds: Iterable[int]) -> int | None:
-    from discreet.mechanisms.registry import mechanism
+    from discreet.mechanisms.certified import mechanism_of
 
-    chosen = mechanism(certificate.mechanism, **certificate.parameters)
+    chosen = mechanism_of(certificate)
     for seed in seeds:
         release = chosen.release(log, insecure_seed=seed)
-        if certificate.content_sha256 in _digests(release):
+        if certificate.content_sha256 in release.digests.values():
             return seed
     return None
-
-
-def _digests(release: Release) -> list[str]:
-    """What the file would be, in each format it could be written in.
-
-    An empty release is the same whatever the seed, so it shows nothing.
-    """
-    import hashlib
-
-    from discreet.artefacts.release import Document, render
-    from discreet.log.digest import content_digest
-
-    if isinstance(release.artefact, Document):
-        texts = [render(release.artefact, suffix) for suffix in release.artefact.suffixes]
-        return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
-    log = release.log()
-    return [content_digest(log)] if log.cases else []

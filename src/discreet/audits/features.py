@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Floats
-from discreet.artefacts.release import Artefact, Document
 from discreet.log.events import TIME, EventLog
 from discreet.log.neighbours import Pair, Trace, arrow
 from discreet.log.variants import Variants
 from discreet.privacy.transcript import Transcript
+from discreet.releases import Artefact, Document
 
 # Tuned
 MOST = 60

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Integers
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.leaves import with_leaves
+from discreet.mechanisms.base import Mechanism, with_leaves
 from discreet.parameters import ParameterError
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.noise import Rational

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.artefacts.release import Artefact
 from discreet.audits.bounds import epsilon_from_runs, p_value
 from discreet.audits.canaries import audit_canaries
 from discreet.audits.distinguisher import Event, choose_event, train
@@ -29,6 +28,7 @@ from discreet.mechanisms.blocks.alphabet import FROM_LOG
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness, known_coins
 from discreet.privacy.transcript import Transcript, transcript
+from discreet.releases import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog

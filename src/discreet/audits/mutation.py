@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from discreet.arrays import Integers, Ints
-from discreet.artefacts.release import Artefact
 from discreet.audits.exact import ExactGaussian
 from discreet.audits.measurement import TURNS, Turn, audit_mutant, breaks, fixed_before
 from discreet.audits.result import Evidence, Power
@@ -36,10 +35,8 @@ from discreet.log.engines.protocol import Sizes
 from discreet.log.engines.view import EngineVariants, staying
 from discreet.log.neighbours import Pair
 from discreet.log.variants import Variants
-from discreet.mechanisms.auto import Auto
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.base import Mechanism, with_leaves
 from discreet.mechanisms.choice import Choice
-from discreet.mechanisms.leaves import with_leaves
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.noise import Rational
@@ -55,6 +52,7 @@ from discreet.privacy.steps import (
     Step,
 )
 from discreet.privacy.transcript import note
+from discreet.releases import Artefact
 
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
@@ -270,14 +268,9 @@ Looked = tuple[AuditSubject, Sequence[Pair]]
 
 
 def mutant_steps(looked: Sequence[Looked]) -> list[str]:
-    """The noisy steps that the promises of a mechanism rest on, with any of its parameters.
-
-    None of auto's: they are those of the mechanism that it chooses, which has mutants of its own.
-    """
+    """The noisy steps that the promises of a mechanism rest on, with any of its parameters."""
     built = [one.build(pair) for one, pairs in looked for pair in pairs if not pair.canaries]
-    promising = [
-        one for one in built if one.guarantee().holds is not None and not isinstance(one, Auto)
-    ]
+    promising = [one for one in built if one.guarantee().holds is not None]
     return list(dict.fromkeys(leaf for one in promising for leaf in noisy_leaves(one)))
 
 

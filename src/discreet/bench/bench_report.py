@@ -23,8 +23,8 @@ from discreet.bench.summary import (
     shown,
     verdicts,
 )
-from discreet.drawing.pages import render_page
-from discreet.drawing.plots import box_plot, heat_map
+from discreet.report.pages import render_page
+from discreet.report.plots import box_plot, heat_map
 from discreet.utility.evaluation import WARNING
 
 HEADS = ("mechanism", "setting", "guarantee")

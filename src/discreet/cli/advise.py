@@ -92,8 +92,8 @@ def advise(
     from discreet.advice.advising import EPSILONS
     from discreet.advice.advising import advise as look
     from discreet.advice.page import advice_page
-    from discreet.drawing.pages import write_page
     from discreet.releasing.catalogue import mechanism_class
+    from discreet.report.pages import write_page
 
     for name in mechanism or []:
         mechanism_class(name)
@@ -157,7 +157,7 @@ def _reading(stand_in: Path, parameters: dict[str, Any]) -> dict[str, Any]:
 
     So budgets for people are divided as for the log; the cases that a bound loses are lost already.
     """
-    from discreet.artefacts.certificate import reading_of
+    from discreet.certificate import reading_of
     from discreet.log.events import CASE
 
     options = reading_of(stand_in)

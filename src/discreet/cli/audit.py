@@ -117,10 +117,10 @@ def audit(
       discreet audit --all --results kept --again headtail --markdown docs/audits.md
       discreet audit --file shared.xes --against log.xes
     """
-    from discreet.artefacts.release import check_target
     from discreet.audits import auditing
     from discreet.audits.measurement import Effort
     from discreet.audits.subjects import find_pair, pairs_of
+    from discreet.releases import check_target
 
     if list_pairs:
         _list(mechanism, as_json)

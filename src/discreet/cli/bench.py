@@ -65,13 +65,13 @@ def bench(
       discreet bench --log ward.csv --mapping hospital.toml -m travas --epsilon 1 --delta 1e-6
       discreet bench --log hospital.xes -m travas -m utravas --epsilon 0.1 --epsilon 1 --delta 1e-6
     """
-    from discreet.artefacts.release import check_target
     from discreet.bench.bench_plan import load_plan, plan_names
     from discreet.bench.bench_report import html_report, plots
     from discreet.bench.store import Store
     from discreet.bench.summary import gaps, markdown, settings_of
     from discreet.log.errors import LogError
     from discreet.log.files import atomic_write
+    from discreet.releases import check_target
 
     if plans and as_json:
         print_json([{"name": name, "title": load_plan(name).title} for name in plan_names()])

@@ -169,11 +169,10 @@ def export(
       discreet budget export -o ledger.csv
       discreet budget export -o ledger.json
     """
-    from discreet.artefacts.release import check_unused
     from discreet.ledger.errors import LedgerError
-    from discreet.ledger.exporting import as_csv, as_document
-    from discreet.ledger.ledger import Ledger
+    from discreet.ledger.ledger import Ledger, as_csv, as_document
     from discreet.log.files import atomic_write
+    from discreet.releases import check_unused
 
     suffix = output.suffix.lower()
     if suffix not in (".csv", ".json"):

@@ -39,12 +39,12 @@ def certificate(
       discreet certificate shared.xes --html -o certificate.html
       discreet certificate shared.xes.certificate.json --html
     """
-    from discreet.officer.checking import SUFFIX, checked, entry_of
     from discreet.parameters import ParameterError
+    from discreet.releasing.verification import CERTIFICATE_SUFFIX, checked, entry_of
 
     if output is not None and not html:
         raise ParameterError("--output goes with --html, which writes a page")
-    released = file.name.removesuffix(SUFFIX)
+    released = file.name.removesuffix(CERTIFICATE_SUFFIX)
     target = output or file.with_name(f"{released}.html")
     if html:
         check_page(target, file, force=force)
@@ -52,8 +52,8 @@ def certificate(
         found, findings = checked(file)
     failed = any(finding.outcome == "fails" for finding in findings)
     if html:
-        from discreet.drawing.pages import write_page
-        from discreet.officer.page import officer_page
+        from discreet.report.officer import officer_page
+        from discreet.report.pages import write_page
 
         write_page(target, officer_page(found, findings, file=released, entry=entry_of(found)))
     if as_json:

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from discreet.artefacts.certificate import Certificate, Finding
+    from discreet.certificate import Certificate, Finding
     from discreet.privacy.guarantee import Guarantee
 
 out = Console(highlight=False)
@@ -75,7 +75,7 @@ def show_steps(promise: Guarantee) -> None:
     """Print every step of a release, what it costs and by which rule."""
     if promise.parts:
         out.print(Text(f"Steps ({promise.composition}):"))
-    for depth, part in promise.steps():
+    for depth, part in promise.walk():
         line = Text(f"{part.name}: {part.cost} ({part.rule})")
         out.print(Padding.indent(line, 2 + 2 * depth))
 

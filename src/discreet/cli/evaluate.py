@@ -65,7 +65,7 @@ def evaluate(
     with stage("measuring"):
         found = Evaluator(raw).evaluate(subject, measures=chosen)  # type: ignore[arg-type]
     if output is not None:
-        from discreet.drawing.pages import write_page
+        from discreet.report.pages import write_page
         from discreet.utility.pictures import evaluation_page
 
         shown = subject.log

@@ -32,13 +32,13 @@ def expand(
       discreet expand shared.variants.parquet -o shared.parquet
       discreet expand shared.variants.parquet -o shared.csv --memory 2GB
     """
-    from discreet.artefacts.certificate import certificate_path
-    from discreet.artefacts.release import check_target, check_unused
+    from discreet.certificate import certificate_path
     from discreet.log.engines.duckdb import write_expanded
     from discreet.log.errors import LogError
     from discreet.log.files import atomic_write
     from discreet.log.formats.variant_tables import is_variant_table, read_variants, variants_digest
-    from discreet.officer.checking import checked
+    from discreet.releases import check_target, check_unused
+    from discreet.releasing.verification import checked
 
     if not is_variant_table(table) or is_variant_table(output):
         raise LogError(

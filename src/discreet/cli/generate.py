@@ -37,7 +37,7 @@ def generate(
       discreet generate model.discreet -o drawn.xes
       discreet generate model.discreet --cases 10000 -o drawn.csv.gz
     """
-    from discreet.artefacts.release import check_target, check_unused
+    from discreet.releases import check_target, check_unused
     from discreet.training.trained_model import load_model
 
     check_target(output)

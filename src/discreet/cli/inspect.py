@@ -39,8 +39,8 @@ def inspect(
       discreet inspect log.csv --case patient --save-mapping hospital.toml
     """
     from discreet.advice.describing import describe
-    from discreet.artefacts.release import check_unused
     from discreet.log.files import files_read
+    from discreet.releases import check_unused
 
     if save_mapping is not None:
         check_unused(save_mapping, *files_read(log), force=force)

@@ -298,8 +298,8 @@ def _address(path: Path) -> str | Path:
 
 def check_page(path: Path, *inputs: Path, force: bool) -> None:
     """Refuse a page that could not be written, or would replace something."""
-    from discreet.artefacts.release import check_target, check_unused
     from discreet.log.files import files_read
+    from discreet.releases import check_target, check_unused
 
     check_target(path, (".html", ".htm"))
     check_unused(path, *(file for one in inputs for file in files_read(one)), force=force)

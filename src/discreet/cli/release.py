@@ -32,8 +32,8 @@ from discreet.cli.options import (
 from discreet.mechanisms import DEFAULT_MECHANISM
 
 if TYPE_CHECKING:
-    from discreet.artefacts.certificate import Certificate
-    from discreet.artefacts.release import Release
+    from discreet.certificate import Certificate
+    from discreet.releases import Release
     from discreet.releasing.way import End, Outcome, RescuedError
 
 
@@ -177,7 +177,7 @@ def _print(released: Release, certificate: Certificate, output: Path) -> None:
 
 def _rehearse(outcome: Outcome, output: Path, as_json: bool) -> None:
     """What a release would promise, whether it fits the budget, and what it would write."""
-    from discreet.artefacts.certificate import certificate_path
+    from discreet.certificate import certificate_path
 
     chosen, budget = outcome.mechanism, outcome.booking.outlook()
     promise = chosen.guarantee()

@@ -35,9 +35,9 @@ def sample(
       discreet sample hospital --cases 10000 -o hospital.xes
       discreet sample loans --cases 500 --seed 7 -o loans.csv
     """
-    from discreet.artefacts.release import check_target, check_unused
     from discreet.log.samples import sample_log
     from discreet.log.writing import write_log
+    from discreet.releases import check_target, check_unused
 
     check_target(output)
     check_unused(output, force=force)

@@ -32,7 +32,7 @@ class Account:
 
     @classmethod
     def opened(cls, cap: Budget, filter: FilterName, neighbours: Neighbours, unit: Unit) -> Account:
-        """A fresh account."""
+        """A fresh account under a cap."""
         if not (0 < cap.epsilon <= 100_000 and cap.delta < 1):
             raise LedgerError(
                 "a cap needs epsilon above 0 and at most 100000, and delta of at least 0 and "
@@ -79,7 +79,7 @@ class Account:
         )
 
     def cost(self, promise: Guarantee) -> Spend:
-        """What a release costs in this account's unit and neighbour relation, or a refusal."""
+        """The cost of a release in this account's unit and neighbour relation, or a refusal."""
         if promise.randomness == "seeded":
             raise RefusedError(
                 "a release with a seed is not private and cannot be booked; leave out "
@@ -131,7 +131,7 @@ class Account:
         return min(limit.used(self.spent) for limit in self.limits)
 
     def left(self) -> str:
-        """What the next release may cost, in words."""
+        """The most that the next release may cost, in words."""
         parts = [
             f"ε up to {epsilon:.4g} with δ up to {delta:.3g} ({name})"
             for name, (epsilon, delta) in self.room().items()
@@ -181,7 +181,7 @@ class Account:
 
 
 def _fixed(word: str, before: str | None, named: str | None) -> str | None:
-    """The column that counts from now on."""
+    """The column that the account is fixed to from now on."""
     if before is not None and named not in (None, before):
         raise RefusedError(
             f"this source tells {word}s apart by the column {before!r}, fixed with its first "

@@ -14,7 +14,7 @@ from discreet.privacy.filters import Spend
 
 Kind = Literal["budget", "release", "finished", "written", "clock"]
 START = "0" * 64
-"""What the first entry points back to."""
+"""The hash that the first entry names as the one before it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Entry:
         return cls(number, source, kind, body, digest(body))
 
     def content(self) -> dict[str, Any]:
-        """What the entry says."""
+        """The content of the entry, refused if its hash does not belong to its text."""
         if digest(self.body) != self.hash:
             raise LedgerError(
                 f"entry {self.number} of the ledger was changed after it was written; nothing is "
@@ -72,12 +72,12 @@ def digest(body: str) -> str:
 
 
 def problems(entries: Iterable[Entry], head: Head, known: str | None = None) -> list[str]:
-    """What is wrong with a ledger; empty if every entry is as it was written.
+    """The problems of a ledger; none if every entry is as it was written.
 
     Every entry must be unchanged, in its place and linked to the one before; the head, kept apart,
     must be the last; replaying the releases must give the booked totals, none past its cap; and
-    what was paid for once may have come out once.
-    Whoever rewrites everything, head included, is found by `known`: a head noted elsewhere earlier.
+    what was paid for once may have come out once. A ledger that was rewritten as a whole, head
+    included, is found by `known`: a head noted elsewhere earlier.
     """
     found: list[str] = []
     previous, seen_known = Head(), known in (None, START)
@@ -120,7 +120,7 @@ def problems(entries: Iterable[Entry], head: Head, known: str | None = None) -> 
 
 
 def _replay(entry: Entry, content: dict[str, Any], accounts: dict[str, Account]) -> list[str]:
-    """Do what the entry says and compare it with what it says came of it."""
+    """Replay a budget or a release and compare the outcome with what the entry states."""
     if entry.kind not in ("budget", "release"):
         return []
     stated = Account.from_dict(content["account"])
@@ -145,7 +145,7 @@ def _replay(entry: Entry, content: dict[str, Any], accounts: dict[str, Account])
 
 @dataclass
 class _Outcome:
-    """What came of a release: whose it is, and what was noted of it."""
+    """The source and the run of a release, and the model and the certificate noted of it."""
 
     source: str
     run: str | None
@@ -154,7 +154,7 @@ class _Outcome:
 
 
 def _came_of(entry: Entry, content: dict[str, Any], outcomes: dict[int, _Outcome]) -> list[str]:
-    """Hold a note against the release that it is about.
+    """Compare a note with the release that it is about.
 
     One draw may be written to several files; a model that was trained is one, and so is what was
     written of a release from before runs were named.

@@ -1,4 +1,4 @@
-"""What can go wrong with a ledger. Where one of these is raised, nothing may be released."""
+"""Errors of a ledger. Where one of them is raised, nothing may be released."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from discreet.errors import DiscreetError
 
 
 class LedgerError(DiscreetError, ValueError):
-    """The ledger cannot be used: says what, where, and what to do."""
+    """A ledger that cannot be used; the message says what, where, and what to do."""
 
 
 class RefusedError(LedgerError):
-    """The ledger works and says no: this release does not fit what the steward allowed."""
+    """A release that does not fit what the steward allowed; the ledger itself works."""
 
 
 class NoLedgerError(LedgerError):

@@ -1,8 +1,14 @@
-"""Ledger: budgets of data sources, and every release that was booked against them."""
+"""Ledger: budgets of data sources, and every release that was booked against them.
+
+It is exported as a file for the data-protection officer: CSV to read, JSON to check.
+"""
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from discreet.ledger import storage
 from discreet.ledger.account import Account
 from discreet.ledger.chain import Entry, Head, problems
-from discreet.ledger.entering import (
+from discreet.ledger.entries import (
     account_of,
     append,
     known_account,
@@ -19,7 +25,6 @@ from discreet.ledger.entering import (
     user_name,
 )
 from discreet.ledger.errors import LedgerError
-from discreet.ledger.key import key_check, make_key, read_key
 from discreet.ledger.location import Location, locate
 from discreet.ledger.runs import Paid, PaidRun, fresh_token
 from discreet.ledger.storage import Storage
@@ -28,10 +33,18 @@ from discreet.privacy.filters import FilterName
 from discreet.privacy.guarantee import Budget, Guarantee, Neighbours, Unit
 
 if TYPE_CHECKING:
-    from discreet.artefacts.certificate import Certificate
-    from discreet.artefacts.release import Release
+    from discreet.certificate import Certificate
     from discreet.log.events import EventLog
     from discreet.mechanisms.base import Mechanism
+    from discreet.releases import Release
+
+
+EXPORTED = (
+    *("number", "time", "source", "kind", "user", "purpose", "mechanism", "status", "epsilon"),
+    *("delta", "neighbours", "unit", "case_column", "individual_column", "parameters"),
+    *("spent_epsilon", "spent_delta", "release", "certificate", "hash"),
+)
+"""The columns of the CSV export."""
 
 
 @dataclass(frozen=True)
@@ -105,17 +118,17 @@ class Ledger:
         return account
 
     def account(self, source: str) -> Account:
-        """How a source's account stands."""
+        """The present account of a source."""
         with self.storage.reading() as connection:
             return known_account(connection, source)[1]
 
     def name_of(self, source: str) -> str:
-        """The one name of a source, however it is spelled; it must have a budget."""
+        """The stored name of a source, in whatever spelling it is given; it must have a budget."""
         with self.storage.reading() as connection:
             return known_account(connection, source)[0]
 
     def accounts(self) -> dict[str, Account]:
-        """The accounts of all sources."""
+        """The present accounts of all sources by name."""
         with self.storage.reading() as connection:
             found = ((name, account_of(connection, name)) for name in storage.sources(connection))
             return {name: account for name, account in found if account is not None}
@@ -203,7 +216,7 @@ class Ledger:
         purpose: str,
         mark: str | None = None,
     ) -> Paid:
-        """Refuse what the log cannot bear, then book."""
+        """Refuse what the log lacks, then book."""
         mechanism.check(log)
         promise, name, parameters = mechanism.promise(log), mechanism.name, mechanism.settings
         entry = self.book(
@@ -212,7 +225,7 @@ class Ledger:
         return Paid.by(entry)
 
     def resume(self, noted: dict[str, Any], mechanism: Mechanism) -> PaidRun:
-        """A training that was begun earlier, as its checkpoint knows it."""
+        """A training that was begun earlier, by the payment noted in its checkpoint."""
         return PaidRun(self.storage, Paid.from_dict(noted), mechanism)
 
     def confirm(self, paid: Booked | Paid, certificate: Certificate) -> Entry:
@@ -243,7 +256,7 @@ class Ledger:
             return [f"could not check whether this log is known under another name: {error}"]
 
     def _recognise(self, log: EventLog, source: str) -> list[str]:
-        from discreet.ledger.fingerprint import fingerprint
+        from discreet.ledger.fingerprint import fingerprint, key_check, read_key
 
         key = read_key(self.location.key)
         mark = fingerprint(log, key) if key else ""
@@ -274,13 +287,13 @@ class Ledger:
         ]
 
     def _remember(self, mark: str, sources: list[str]) -> None:
-        """Note under which names a log came."""
+        """Note the names under which a log came."""
         with self.storage.writing() as (connection, _):
             for source in sorted({*sources} - {*storage.names_of(connection, mark)}):
                 storage.remember(connection, mark, source)
 
     def _names_before(self, log: EventLog, key: bytes) -> list[str]:
-        """Under which names a log came while fingerprints were of the first kind."""
+        """The names under which a log came while fingerprints were of the first kind."""
         from discreet.ledger.fingerprint import VERSION, first_fingerprint
 
         with self.storage.reading() as connection:
@@ -292,6 +305,8 @@ class Ledger:
 
     def _first_key(self) -> tuple[bytes, str]:
         """A key for a ledger that has none yet, and the check value of the one it then has."""
+        from discreet.ledger.fingerprint import key_check, make_key
+
         with self.storage.writing() as (connection, _):
             key = make_key(self.location.key)
             expected = storage.key_of(connection)
@@ -307,7 +322,7 @@ class Ledger:
             return append(connection, head, "", "clock", content)
 
     def history(self, source: str | None = None) -> list[dict[str, Any]]:
-        """What was entered, oldest first, each release with the hashes of its certificates.
+        """The entries, oldest first, each release with the hashes of its certificates.
 
         A release that was written several times has several; `certificate` is the last.
         """
@@ -348,7 +363,46 @@ class Ledger:
             }
 
     def verify(self, known: str | None = None) -> tuple[Head, list[str]]:
-        """The chain's head and what is wrong with the ledger; `known` is a head noted earlier."""
+        """The chain's head and the ledger's problems; `known` is a head noted earlier."""
         with self.storage.reading() as connection:
             head = storage.head(connection)
             return head, problems(storage.walk(connection), head, known)
+
+
+def as_document(exported: dict[str, Any]) -> bytes:
+    """The export as JSON."""
+    return json.dumps(exported, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def as_csv(exported: dict[str, Any]) -> bytes:
+    """The export as CSV, one line per entry."""
+    text = io.StringIO(newline="")
+    lines = csv.DictWriter(text, EXPORTED, restval="", extrasaction="ignore")
+    lines.writeheader()
+    for entry in exported["entries"]:
+        row = _flat(json.loads(entry["body"])) | {"hash": entry["hash"]}
+        lines.writerow({name: _inert(value) for name, value in row.items()})
+    return text.getvalue().encode()
+
+
+def _flat(entry: dict[str, Any]) -> dict[str, Any]:
+    """The entry as one row; where its account and its guarantee say the same, by the latter."""
+    flat = dict(entry)
+    if "account" in entry:
+        account = entry["account"]
+        flat |= {name: account[name] for name in ("epsilon", "delta", "neighbours", "unit")}
+        flat |= {f"spent_{name}": account["spent"][name] for name in ("epsilon", "delta")}
+    if "guarantee" in entry:
+        promise = entry["guarantee"]
+        flat |= {name: promise[name] for name in ("status", "neighbours", "unit")}
+        flat |= {name: promise.get(name) for name in ("case_column", "individual_column")}
+        flat |= promise["holds"]
+        flat["parameters"] = json.dumps(entry["parameters"], ensure_ascii=False, sort_keys=True)
+    return flat
+
+
+def _inert(value: Any) -> Any:
+    """The value, a text such that a spreadsheet does not run it as a formula."""
+    return (
+        f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value
+    )

@@ -20,7 +20,7 @@ class Location:
     file: Path | None
     key: Path
     chosen: bool
-    """Whether somebody named it, rather than it being the default."""
+    """Whether it was named, rather than being the default."""
 
     @property
     def in_use(self) -> bool:

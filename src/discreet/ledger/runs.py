@@ -17,8 +17,8 @@ So the marks that the ledger accepts form one line. Of all copies of a checkpoin
 another or at the same time, on one computer or several, at most one moves on from each mark: the
 others are refused before they show or write anything of what they did. At most one model comes out
 of a payment, and what was shown on the way belongs to the steps that lead to it. A checkpoint that
-is older than the newest, or booked in another ledger, is refused. Not covered: somebody who reads
-checkpoints himself, or puts back a backup of ledger and checkpoint together. He has the log.
+is older than the newest, or booked in another ledger, is refused. Not covered: a person who reads
+the checkpoints, or restores a backup of ledger and checkpoint together; they have the log anyway.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from sqlalchemy import Connection
 
 from discreet.ledger import storage
 from discreet.ledger.chain import Entry
-from discreet.ledger.entering import append, user_name
+from discreet.ledger.entries import append, user_name
 from discreet.ledger.errors import LedgerError, RefusedError
-from discreet.ledger.storage import Storage
+from discreet.ledger.storage import Storage, TrainingRun
 
 if TYPE_CHECKING:
     from discreet.mechanisms.base import Mechanism
 
 
 def fresh_token() -> str:
-    """A name that nobody else has."""
+    """A random name that no other run or checkpoint has."""
     return secrets.token_hex(16)
 
 
 @dataclass(frozen=True)
 class Paid:
-    """A spend and the one run that it was made for."""
+    """A payment, noted in an entry, and the one run that it pays for."""
 
     source: str
     entry: int
@@ -56,7 +56,7 @@ class Paid:
 
     @classmethod
     def by(cls, entry: Entry) -> Self:
-        """What an entry paid for."""
+        """The payment that an entry notes."""
         return cls(entry.source, entry.number, entry.content()["run"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class Paid:
             ) from None
 
     def release(self, connection: Connection) -> dict[str, Any]:
-        """What the entry says, which must be in this ledger and have paid for this run."""
+        """The content of the entry, which must be in this ledger and have paid for this run."""
         entry = storage.entry(connection, self.entry)
         content = entry.content() if entry is not None and entry.kind == "release" else {}
         if (content.get("source"), content.get("run")) != (self.source, self.run):
@@ -89,14 +89,14 @@ class Paid:
 
 
 class PaidRun:
-    """A training on the budget of a source; see the rules at the top of this module."""
+    """A training on the budget of a source, by the rules at the top of this module."""
 
     def __init__(
         self, storage: Storage, paid: Paid, mechanism: Mechanism, mark: str | None = None
     ) -> None:
         self.storage, self.paid, self.mechanism = storage, paid, mechanism
         self.mark = mark
-        """The mark of the first checkpoint, of a training that has just begun."""
+        """The mark of the first checkpoint, if the training has just begun."""
 
     def resumed(self, before: str, mark: str) -> None:
         """Continue from a checkpoint with these marks, or refuse."""
@@ -111,12 +111,12 @@ class PaidRun:
             self._move(connection, {before, mark}, mark)
 
     def kept(self, before: str, mark: str) -> None:
-        """A checkpoint is safe on disk: move on to it, or refuse."""
+        """Move on to a checkpoint that is safe on disk, or refuse."""
         with self.storage.writing() as (connection, _):
             self._move(connection, {before}, mark)
 
     def finished(self, mark: str, model: str) -> None:
-        """The training has ended in this model, given by its digest: note it, or refuse."""
+        """Note the digest of the model that the training has ended in, or refuse."""
         with self.storage.writing() as (connection, head):
             known = self._move(connection, {mark}, mark).model
             if known == model:
@@ -135,7 +135,7 @@ class PaidRun:
             append(connection, head, self.paid.source, "finished", content)
             storage.end_run(connection, self.paid.entry, model)
 
-    def _move(self, connection: Connection, expected: Collection[str], mark: str) -> storage.Run:
+    def _move(self, connection: Connection, expected: Collection[str], mark: str) -> TrainingRun:
         """Move on from one of the expected marks to this one."""
         run = storage.run_of(connection, self.paid.entry)
         if run is None or run.id != self.paid.run or run.mark not in expected:

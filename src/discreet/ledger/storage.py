@@ -1,5 +1,8 @@
 """Storage: the ledger's tables in SQLite or PostgreSQL, and the one transaction that writes.
 
+The tables have a version. An older ledger is read as it is and migrated in the transaction of the
+next writer; a newer one is refused.
+
 Writers queue at one lock, SQLite's write lock (BEGIN IMMEDIATE) or the row of the chain's head
 (SELECT … FOR UPDATE), from before the total is read until the entry is durable. Under that lock
 reading, checking and appending are one step, so no two grants see the same total.
@@ -8,13 +11,22 @@ reading, checking and appending are one step, so no two grants see the same tota
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from sqlalchemy import (
+    DDL,
+    Column,
     Connection,
     Engine,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
     bindparam,
     create_engine,
     event,
@@ -27,19 +39,120 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from discreet.ledger import tables
 from discreet.ledger.chain import Entry, Head
 from discreet.ledger.errors import LedgerError, NoLedgerError
 from discreet.ledger.location import Location
-from discreet.ledger.tables import VERSION, entries, heads, migrate, runs, seen, version_of
 
 LOCK_SECONDS = 60
 """Seconds that a writer waits for its turn."""
 
 
+VERSION = 2
+"""Version of the tables. 1: entries, head, seen, no version noted. 2: also runs and versions."""
+
+schema = MetaData()
+entries = Table(
+    "discreet_entries",
+    schema,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("source", String(200), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("hash", String(64), nullable=False),
+)
+Index("discreet_entries_by_source", entries.c.source, entries.c.number)
+heads = Table(
+    "discreet_head",
+    schema,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, nullable=False),
+    Column("hash", String(64), nullable=False),
+    Column("key_check", String(64)),
+)
+seen = Table(
+    "discreet_seen",
+    schema,
+    Column("fingerprint", String(64), primary_key=True),
+    Column("source", String(200), primary_key=True),
+)
+runs = Table(
+    "discreet_runs",
+    schema,
+    Column("entry", Integer, primary_key=True, autoincrement=False),
+    Column("run", String(32), nullable=False),
+    Column("mark", String(32), nullable=False),
+    Column("model", String(64)),
+)
+versions = Table(
+    "discreet_version", schema, Column("version", Integer, primary_key=True, autoincrement=False)
+)
+
+_ddl: Any = DDL
+_APPEND_ONLY = {
+    "sqlite": [
+        f"CREATE TRIGGER discreet_no_{verb} BEFORE {verb} ON discreet_entries "
+        "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+        for verb in ("update", "delete")
+    ],
+    "postgresql": [
+        "CREATE FUNCTION discreet_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$",
+        "CREATE TRIGGER discreet_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON "
+        "discreet_entries FOR EACH STATEMENT EXECUTE FUNCTION discreet_append_only()",
+    ],
+}
+for _dialect, _statements in _APPEND_ONLY.items():
+    for _statement in _statements:
+        event.listen(entries, "after_create", _ddl(_statement).execute_if(dialect=_dialect))
+
+
+def create_tables(connection: Connection) -> None:
+    """Create the tables of an empty ledger."""
+    schema.create_all(connection)
+    start = Head()
+    connection.execute(insert(heads).values(id=1, number=start.count, hash=start.hash))
+    connection.execute(insert(versions).values(version=VERSION))
+
+
+def version_of(connection: Connection) -> int:
+    """The version of a ledger's tables; 0 if there are none. A newer one than ours is an error."""
+    if not inspect(connection).has_table(heads.name):
+        return 0
+    if not inspect(connection).has_table(versions.name):
+        return 1
+    found = int(connection.execute(select(versions.c.version)).scalar_one())
+    if found > VERSION:
+        raise LedgerError(
+            f"this ledger was written by a newer discreet (its tables have version {found}, this "
+            f"one knows {VERSION}): upgrade discreet, and nothing is lost"
+        )
+    return found
+
+
+def migrate(connection: Connection) -> None:
+    """Bring an older ledger to this version, in the transaction of the next writer."""
+    found = version_of(connection)
+    for number in range(found, VERSION):
+        _STEPS[number](connection)
+    if found < VERSION:
+        connection.execute(update(versions).values(version=VERSION))
+
+
+def _with_runs(connection: Connection) -> None:
+    runs.create(connection)
+    versions.create(connection)
+    connection.execute(insert(versions).values(version=2))
+
+
+_STEPS: dict[int, Callable[[Connection], None]] = {1: _with_runs}
+
+
 @dataclass(frozen=True)
-class Run:
-    """A training under way: who it is, its newest checkpoint, and the model it ended in."""
+class TrainingRun:
+    """A training under way, with the mark of its newest checkpoint.
+
+    `model` is the digest of the model that it ended in, None until then.
+    """
 
     id: str
     mark: str
@@ -126,12 +239,12 @@ class Storage:
                 connection.execute(text("PRAGMA journal_mode = WAL"))
                 connection.execute(text("BEGIN IMMEDIATE"))
             if not inspect(connection).has_table(heads.name):
-                tables.create(connection)
+                create_tables(connection)
             connection.commit()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn what a database or a disk says into what happened and what to do."""
+        """Turn an error of the database or the disk into a LedgerError that says what to do."""
         try:
             yield
         except DBAPIError as error:
@@ -245,13 +358,13 @@ def head(connection: Connection, *, lock: bool = False) -> Head:
 
 
 def last(connection: Connection) -> Entry | None:
-    """The last entry of all."""
+    """The last entry of the chain, if there is one."""
     row = connection.execute(_LAST).one_or_none()
     return Entry(*row) if row is not None else None
 
 
 def count(connection: Connection) -> int:
-    """How many entries there are."""
+    """The number of entries."""
     found: int = connection.execute(_COUNT).scalar_one()
     return found
 
@@ -273,10 +386,10 @@ def add_run(connection: Connection, entry: int, run: str, mark: str) -> None:
     connection.execute(insert(runs).values(entry=entry, run=run, mark=mark))
 
 
-def run_of(connection: Connection, entry: int) -> Run | None:
-    """How far the training is that an entry paid for."""
+def run_of(connection: Connection, entry: int) -> TrainingRun | None:
+    """The training that an entry paid for, if it did."""
     row = connection.execute(_RUN, {"paid": entry}).one_or_none()
-    return Run(row.run, row.mark, row.model) if row is not None else None
+    return TrainingRun(row.run, row.mark, row.model) if row is not None else None
 
 
 def move_run(connection: Connection, entry: int, mark: str) -> None:

@@ -1,4 +1,4 @@
-"""What a mechanism is audited with: parameters, and pairs of neighbouring logs that tell much.
+"""The audit cases of mechanisms: parameters, and pairs of neighbouring logs that tell much.
 
 Every mechanism declares its own in `Mechanism.audit_cases`; the pairs here fit any.
 """

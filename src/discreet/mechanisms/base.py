@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, Generic, Literal
+from functools import cached_property, partial
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.artefacts.release import A_co, Release
 from discreet.errors import DiscreetWarning
 from discreet.log.cautions import cautions
 from discreet.log.columns import released_names
@@ -26,20 +26,24 @@ from discreet.parameters import (
     fraction,
     parameter,
 )
-from discreet.privacy.conversion import per_case
+from discreet.privacy.accounting import per_case
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Guarantee
 from discreet.privacy.noise import Rational
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Found, Group, Statement, Step, noise_of, promised
+from discreet.releases import A_co, Release
 
 Fidelity = Literal["strict", "published"]
 
-GROUP = "discreet.mechanisms"
-"""The entry points through which packages offer mechanisms."""
+Changed = TypeVar("Changed", bound="Mechanism")
 
+GROUP = "discreet.mechanisms"
+"""The group of entry points through which packages offer mechanisms."""
+
+# Proof
 LEAST_EPSILON = 1e-6
-"""Of a case. Below it noise no longer fits into 64 bits, and nothing is left of any log."""
+"""Smallest epsilon of a case: below it noise overflows 64 bits."""
 
 
 def delta_parameter(default: float = 1e-6) -> Any:
@@ -96,7 +100,7 @@ class Mechanism(ABC, Generic[A_co]):
 
     @property
     def _remedy(self) -> str:
-        """What to change where the budget buys no noise."""
+        """Advice on what to change where the budget buys no noise."""
         if self.cases_per_individual is None:
             return "give a larger epsilon, or larger shares of it"
         return "give a larger epsilon, or allow fewer cases per individual"
@@ -111,7 +115,7 @@ class Mechanism(ABC, Generic[A_co]):
 
     @classmethod
     def audit_cases(cls) -> tuple[AuditCase, ...]:
-        """With which parameters, and on which pairs of logs, it is to be audited.
+        """The parameters and the pairs of logs that it is audited with.
 
         Every noisy step should answer in one of them, and some pair should show if it had no
         noise. By default each fidelity on the usual pairs.
@@ -223,12 +227,12 @@ class Mechanism(ABC, Generic[A_co]):
 
     @property
     def _needs(self) -> Reads:
-        """What it reads with these parameters, if that is less than `reads` says."""
+        """What it reads with these parameters; less than `reads` where it needs less."""
         return self.reads
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        """The further columns that it reads, where it reads sums over cases."""
+        """The further columns that it reads where it reads sums over cases."""
         return ()
 
     def _prepare(self) -> None:
@@ -288,7 +292,7 @@ class Mechanism(ABC, Generic[A_co]):
         return [*found, *map(str, self.cautions(log))]
 
     def cautions(self, log: EventLog) -> list[DiscreetWarning]:
-        """Of these warnings those about whom the promise covers, and what counts as an event."""
+        """The warnings of `advice` about whom the promise covers and what counts as an event."""
         return cautions(log, people_protected=self.cases_per_individual is not None)
 
     def _notes(self) -> tuple[str, ...]:
@@ -305,10 +309,10 @@ class Mechanism(ABC, Generic[A_co]):
 
     @abstractmethod
     def _draw(self, log: EventLog, rng: Randomness) -> A_co:
-        """The artefact, with all randomness from `rng`."""
+        """The artefact, with all randomness from `rng`; spends the steps."""
 
     def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[A_co]:
-        """As many independent artefacts of one log, for audits; override where it is cheaper."""
+        """Independent artefacts of one log, for audits; override where that is cheaper."""
         return (self._draw(log, rng) for _ in range(runs))
 
 
@@ -327,7 +331,7 @@ def bound_individuals(log: EventLog, cases: int, rng: Randomness) -> EventLog:
 
 
 def kept_cases(log: EventLog, cases: int, rng: Randomness) -> Integers:
-    """Which cases are kept if each individual may have only a few, chosen uniformly at random.
+    """The places of at most `cases` cases of each individual, chosen uniformly at random.
 
     The choice for one individual reads nothing of the others: a random order of all cases,
     then the first few of each individual.
@@ -342,3 +346,16 @@ def kept_cases(log: EventLog, cases: int, rng: Randomness) -> Integers:
     )
     kept: Integers = np.sort(by_individual[rank < cases])
     return kept
+
+
+def with_leaves(mechanism: Changed, change: Callable[[Step], Step | None]) -> Changed:
+    """The same mechanism with other leaves in its tree of steps: silent, given or recorded ones."""
+    assert mechanism.spending is not None
+    tree = mechanism.spending.mapped(change)
+    mutant = copy(mechanism)
+    mutant.__dict__.update(spending=tree, _spending=partial(_as_given, tree))
+    return mutant
+
+
+def _as_given(tree: Step, budget: Budget) -> Step:
+    return tree

@@ -1,11 +1,10 @@
-"""Choosing a mechanism for a log without paying for it in silence."""
+"""choice: several mechanisms compete on a log, and the choice among them is paid for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.artefacts.release import Artefact
 from discreet.log.events import EventLog, Reads
 from discreet.log.neighbours import Case, Pair, traces
 from discreet.log.variants import Variants
@@ -17,6 +16,7 @@ from discreet.parameters import ParameterError, parameter
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing, Delegated, Sequential, Statement, Step
+from discreet.releases import Artefact
 
 TIED_CANDIDATES = Pair(
     "tied candidates",
@@ -26,8 +26,9 @@ TIED_CANDIDATES = Pair(
 )
 """At ε = 1 and δ = .01, of the activities only a to d being public."""
 
+# Proof
 MARGIN = 1 - 1e-8
-"""Shares leave room for candidates that round their own accounting up."""
+"""Factor of the shares, so that candidates may round their own accounting up."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,7 @@ class Choice(Mechanism[Variants]):
 
     @property
     def names(self) -> list[str]:
-        """The candidates' names."""
+        """The names of the candidates."""
         return [name.strip() for name in self.candidates.split(",") if name.strip()]
 
     def built_at(self, budget: Budget) -> list[Mechanism]:

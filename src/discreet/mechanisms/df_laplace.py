@@ -9,34 +9,33 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.artefacts.release import A_co
 from discreet.log.events import EventLog
 from discreet.log.follows import Follows
 from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import LONG_LOOP, ONE_MORE, VERY_LONG_CASE, AuditCase
-from discreet.mechanisms.blocks.alphabet import alphabet_status
-from discreet.mechanisms.blocks.contributions import Contributions, Norm
-from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
-from discreet.mechanisms.blocks.quantile import private_bound
+from discreet.mechanisms.blocks.alphabet import OverAlphabet, alphabet_status
+from discreet.mechanisms.blocks.contributions import Contributions, Norm, private_bound
 from discreet.mechanisms.laplace import PAPER
 from discreet.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Laplace, Sequential, Statement, Step, gaussian
-
-BOUND_SHARE = 0.1
-"""What the private choice of the bound takes of epsilon, where none is given."""
+from discreet.releases import A_co
 
 FOLLOWS, BOUND = "directly-follows counts", "bound on a case's contribution"
 
+# Tuned
+BOUND_SHARE = 0.1
+"""Share of epsilon for the private choice of the bound, where none is given."""
+
 BOUND_QUANTILE = {"l1": 0.8, "l2": 0.9}
-"""The share of the cases that the chosen bound should leave as they are."""
+"""Share of the cases that the chosen bound should leave as they are, by norm."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FollowsMechanism(OverAlphabet[A_co]):
-    """What the mechanisms share that count directly-follows pairs."""
+    """A mechanism that counts directly-follows pairs, each case up to a bound."""
 
     norm: Literal["auto", "l1", "l2"] = parameter(
         "auto",
@@ -57,23 +56,23 @@ class FollowsMechanism(OverAlphabet[A_co]):
 
     @property
     def chosen_norm(self) -> Norm:
-        """How contributions are bounded."""
+        """The norm in which contributions are bounded."""
         if self.norm == "auto":
             return "l2" if self.delta > 0 else "l1"
         return self.norm
 
     @property
     def near_share(self) -> float:
-        """What a subclass spends on nearness, of epsilon and delta."""
+        """Share of epsilon and delta that a subclass spends on nearness."""
         return 0.0
 
     @property
     def bound_share(self) -> float:
-        """What the private choice of the bound takes of epsilon."""
+        """Share of epsilon that the private choice of the bound spends."""
         return BOUND_SHARE if self.bound is None else 0.0
 
     def _counting(self, name: str, budget: Budget) -> Step:
-        """A step of counts whose contributions are bounded in the chosen norm."""
+        """The step of counts whose contributions are bounded in the chosen norm."""
         if self.chosen_norm == "l1":
             return Laplace(name, budget.epsilon)
         return gaussian(name, budget)
@@ -86,7 +85,7 @@ class FollowsMechanism(OverAlphabet[A_co]):
         return Laplace(BOUND, budget.share(self.bound_share, 0).epsilon), counts
 
     def _chosen_bound(self, variants: Variants, counted: Contributions, rng: Randomness) -> int:
-        """The bound on a case's contribution: as given, or chosen privately."""
+        """The bound on a case's contribution: as given, or chosen privately, which spends BOUND."""
         norm = self.chosen_norm
         return self.bound or private_bound(
             counted.norms(norm, len(variants)).astype(np.int64),
@@ -181,7 +180,7 @@ class DFLaplace(FollowsMechanism[Follows]):
     def _bounded(
         self, runs: int, variants: Variants, counted: Contributions, bound: int, rng: Randomness
     ) -> Iterator[Follows]:
-        """Independent releases with one bound on a case's contribution."""
+        """Independent releases with this bound on a case's contribution; each spends FOLLOWS."""
         noise = self.noise(FOLLOWS, bound)
         noisy = counted.noisy_runs(runs, variants.counts, bound, self.chosen_norm, noise, rng)
         least = self.min_count or noise.threshold(counted.size)
@@ -191,7 +190,7 @@ class DFLaplace(FollowsMechanism[Follows]):
 
 
 def square(activities: tuple[str, ...], counts: Integers) -> Follows:
-    """Flat counts of all pairs as Follows; ⊥ directly after ⊤ does not exist."""
+    """Flat counts of all pairs as a graph, without ⊥ directly after ⊤, which does not exist."""
     width = len(activities) + 1
     matrix = counts.reshape(width, width).copy()
     matrix[-1, -1] = 0
@@ -199,7 +198,7 @@ def square(activities: tuple[str, ...], counts: Integers) -> Follows:
 
 
 def published_follows(variants: Variants, epsilon: float, rng: Randomness) -> Follows:
-    """Laplace noise of scale 1/ε on every pair, negative counts set to zero."""
+    """The graph as published: Laplace noise of scale 1/ε on every pair, negative counts zero."""
     raw = Follows.of_variants(variants).counts.astype(np.int64)
     noisy = CountNoise.laplace(1, epsilon, FOLLOWS).added(raw, rng)
     return square(variants.activities, np.maximum(noisy, 0))

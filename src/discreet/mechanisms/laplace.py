@@ -19,49 +19,49 @@ from discreet.mechanisms.audit_cases import (
     THREE_STEPS,
     AuditCase,
 )
-from discreet.mechanisms.blocks.alphabet import alphabet_status
-from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
-from discreet.mechanisms.blocks.prefix_growth import (
+from discreet.mechanisms.blocks.alphabet import OverAlphabet, alphabet_status
+from discreet.mechanisms.blocks.contributions import private_bound
+from discreet.mechanisms.blocks.prefix_tree import (
+    MOST_CANDIDATES,
+    NoisyPrefixTree,
     Semantics,
     grow_by_levels,
     grow_privtree,
     privtree_noise,
 )
-from discreet.mechanisms.blocks.prefix_tree import MOST_CANDIDATES, NoisyPrefixTree
-from discreet.mechanisms.blocks.quantile import private_bound
 from discreet.parameters import ParameterError, at_least, between, parameter
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.steps import Laplace as Counting
-from discreet.privacy.steps import OneOf, Sequential, Statement, Step, gaussian, noise_of
+from discreet.privacy.steps import Laplace, OneOf, Sequential, Statement, Step, gaussian, noise_of
 
 PAPER = (
     "F. Mannhardt, A. Koschmider, N. Baracaldo, M. Weidlich, J. Michael: Privacy-Preserving "
     "Process Mining. Business & Information Systems Engineering 61(5), 2019"
 )
 
-LENGTH_SHARE = 0.1
-"""What the private choice of max_length takes of epsilon, where none is given."""
-
-LENGTH_QUANTILE = 0.95
-"""The share of the cases that the chosen max_length should not cut."""
-
-SPLITS_SHARE = 2 / 3
-"""What the splits of a PrivTree take of its budget; the counts of its leaves take the rest."""
-
 LENGTHS, TREE, PRIVTREE = "histogram of lengths", "prefix tree", "PrivTree"
 SPLITS, LEAVES = "splits of the tree", "counts of its leaves"
 
+# Tuned
+LENGTH_SHARE = 0.1
+"""Share of epsilon for the private choice of max_length, where none is given."""
+
+LENGTH_QUANTILE = 0.95
+"""Share of the cases that the chosen max_length should not cut."""
+
+SPLITS_SHARE = 2 / 3
+"""Share of a PrivTree's budget for the splits; the rest is for the counts of its leaves."""
+
 MOST_PUBLISHED_CANDIDATES = 5_000_000
-"""The published growth is refused beyond this many candidates on a level: it would not end."""
+"""Candidates on a level beyond which the published growth is refused: it would not end."""
 
 Form = Literal["auto", "levels", "gaussian", "privtree"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrefixMechanism(OverAlphabet[Variants]):
-    """What the mechanisms share that grow a noisy prefix tree of variants."""
+    """A mechanism that grows a noisy prefix tree of variants."""
 
     max_length: int | None = parameter(
         None,
@@ -87,24 +87,24 @@ class PrefixMechanism(OverAlphabet[Variants]):
 
     @property
     def rule_share(self) -> float:
-        """What a subclass spends on rules, of epsilon and delta."""
+        """Share of epsilon and delta that a subclass spends on rules."""
         return 0.0
 
     @property
     def length_share(self) -> float:
-        """What the private choice of max_length takes of epsilon."""
+        """Share of epsilon that the private choice of max_length spends."""
         return LENGTH_SHARE if self.max_length is None else 0.0
 
     def _tree_steps(self, budget: Budget) -> tuple[Step, ...]:
-        """The choice of max_length, if it is private, and the tree in the forms it may take."""
+        """The steps: the choice of max_length, if it is private, and the forms of the tree."""
         left = 1 - self.rule_share
         tree = prefix_tree(self.form, budget.share(left - self.length_share, left))
         if self.max_length is not None:
             return (tree,)
-        return Counting(LENGTHS, budget.share(self.length_share, 0).epsilon), tree
+        return Laplace(LENGTHS, budget.share(self.length_share, 0).epsilon), tree
 
     def _bounded(self, log: EventLog, rng: Randomness) -> tuple[Variants, int]:
-        """The log seen through the alphabet, and the length of the tree."""
+        """The log seen through the alphabet, and the tree's length; spends LENGTHS to choose it."""
         variants = self._seen(log)
         if self.max_length is not None:
             return variants, self.max_length
@@ -116,10 +116,10 @@ class PrefixMechanism(OverAlphabet[Variants]):
     def _grown(
         self, variants: Variants, max_length: int, semantics: Semantics, rng: Randomness
     ) -> Variants:
-        """The variants of a strict tree."""
+        """The variants of a strict tree; spends TREE."""
         form = best_form(self.step(TREE, OneOf), max_length, len(variants.activities))
         if isinstance(form, Sequential):
-            splits, leaves = self.step(SPLITS, Counting), self.step(LEAVES, Counting)
+            splits, leaves = self.step(SPLITS, Laplace), self.step(LEAVES, Laplace)
             tree = grow_privtree(variants, max_length, splits, leaves, semantics, rng)
         else:
             noise = noise_of(form, max_length)
@@ -130,7 +130,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
     def _split_pair(cls, **parameters: Any) -> Pair:
         """A prefix that one case more makes large enough to be split, were it not for the noise."""
         built = cls(epsilon=1, delta=0.01, alphabet=("a", "b"), form="privtree", **parameters)
-        _, bias = privtree_noise(3, built.step(SPLITS, Counting))
+        _, bias = privtree_noise(3, built.step(SPLITS, Laplace))
         return Pair(
             "split prefix",
             "a prefix that one case more makes just large enough to be split",
@@ -148,7 +148,7 @@ class PrefixMechanism(OverAlphabet[Variants]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace(PrefixMechanism):
+class LaplaceTree(PrefixMechanism):
     """Grow a tree of prefixes, each with a noisy count, and show the variants at its leaves.
 
     Neighbours: one case more or less. The log is first seen through the public alphabet (events
@@ -162,7 +162,7 @@ class Laplace(PrefixMechanism):
     - gaussian (δ > 0): the same vector has L2 sensitivity √D. Discrete Gaussian noise of variance
       D/(2ρ) is ρ-zCDP, and ρ is the largest that implies (ε, δ).
     - privtree: noise that does not grow with D, and a bias that grows with depth; two thirds of ε
-      for the splits, one third for the leaves' counts (`prefix_growth.py` has the proof).
+      for the splits, one third for the leaves' counts (`blocks/prefix_tree.py` has the proof).
 
     `auto` takes the form in which a prefix of length D/3, at most 6, needs the smallest count: a
     rule that reads ε, δ, D and the size of the alphabet only. Without max_length a tenth of ε
@@ -228,7 +228,7 @@ class Laplace(PrefixMechanism):
 
 
 def starting_min_count(epsilon: float) -> int:
-    """The pruning threshold at which the authors begin their search: 2/ε."""
+    """The pruning threshold from which the authors search: 2/ε cases."""
     return math.ceil(2 / epsilon)
 
 
@@ -238,14 +238,14 @@ def level(number: int) -> str:
 
 
 def published_levels(levels: int, epsilon: float) -> Sequential:
-    """What the published trees cost: every level on its own."""
-    return Sequential("levels", tuple(Counting(level(i + 1), epsilon) for i in range(levels)))
+    """The steps of a published tree: every level spends epsilon on its own."""
+    return Sequential("levels", tuple(Laplace(level(i + 1), epsilon) for i in range(levels)))
 
 
 def published_tree(
     variants: Variants, levels: list[CountNoise], min_count: int, rng: Randomness
 ) -> Variants:
-    """The query as its authors run it: ends and the last level are never pruned."""
+    """The variants as the authors query them: ends and the last level are never pruned."""
     tree = NoisyPrefixTree(variants)
     while tree.depth < len(levels) and len(tree.open):
         refuse_explosion(tree)
@@ -255,7 +255,7 @@ def published_tree(
 
 
 def refuse_explosion(tree: NoisyPrefixTree) -> None:
-    """Stop a published growth that would not end in reasonable time."""
+    """Refuse a published growth that would not end in reasonable time."""
     candidates = len(tree.open) * tree.symbols
     if candidates > MOST_PUBLISHED_CANDIDATES:
         raise ParameterError(
@@ -267,7 +267,7 @@ def refuse_explosion(tree: NoisyPrefixTree) -> None:
 def published_step(
     tree: NoisyPrefixTree, noisy: Integers, least: Integers, max_length: int
 ) -> Integers:
-    """Prune one level, except for ends and the last level; the chosen candidates' numbers."""
+    """Prune one level, but for ends and the last level; the numbers of the kept candidates."""
     ended = np.arange(len(noisy)) % tree.symbols == tree.end
     exempt = ended | (tree.depth + 1 == max_length)
     chosen = np.flatnonzero((noisy > 0) & (exempt | (noisy >= least)))
@@ -277,7 +277,7 @@ def published_step(
 
 
 def published_variants(tree: NoisyPrefixTree, max_length: int) -> Variants:
-    """Everything that ended, and everything of the full length, with its own noisy count."""
+    """The prefixes that ended or have the full length, with their own noisy counts."""
     leaves = []
     for depth, level in enumerate(tree.levels, start=1):
         shown = (level.symbol == tree.end) | (depth == max_length)
@@ -291,9 +291,9 @@ def prefix_tree(form: Form, budget: Budget) -> OneOf:
     if form in ("auto", "privtree"):
         splits = budget.share(SPLITS_SHARE, 0).epsilon
         leaves = budget.share(1 - SPLITS_SHARE, 0).epsilon
-        forms += (Sequential(PRIVTREE, (Counting(SPLITS, splits), Counting(LEAVES, leaves))),)
+        forms += (Sequential(PRIVTREE, (Laplace(SPLITS, splits), Laplace(LEAVES, leaves))),)
     if form in ("auto", "levels"):
-        forms += (Counting("all levels: Laplace", budget.epsilon),)
+        forms += (Laplace("all levels: Laplace", budget.epsilon),)
     if form == "gaussian" or (form == "auto" and budget.delta > 0):
         forms += (gaussian("all levels: Gaussian", budget),)
     return OneOf(TREE, forms)
@@ -307,7 +307,7 @@ def best_form(tree: OneOf, max_length: int, activities: int) -> Step:
 
     def needed(form: Step) -> float:
         if isinstance(form, Sequential):
-            _, bias = privtree_noise(activities + 1, form.find(SPLITS, Counting))
+            _, bias = privtree_noise(activities + 1, form.find(SPLITS, Laplace))
             return bias * min(max_length / 3, 6)
         return noise_of(form, max_length).threshold(1000)
 

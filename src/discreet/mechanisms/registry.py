@@ -18,9 +18,16 @@ from discreet.parameters import ParameterError
 
 DECLARED = ("name", "summary", "returns")
 
+RETIRED = {
+    "auto": "auto is gone. It was headtail in most cases: leave the mechanism out or name "
+    "headtail. Name travas if only variants that occur in the log are wanted (auto: want "
+    "real-variants), and laplace if delta is 0 and each case has an epsilon below 0.3"
+}
+"""What to name in place of mechanisms that earlier versions had."""
+
 
 class _Found(NamedTuple):
-    """What is installed: mechanisms that can be used, and why others cannot."""
+    """The installed mechanisms that can be used, and why others cannot."""
 
     entries: dict[str, EntryPoint]
     problems: dict[str, str]
@@ -101,6 +108,8 @@ def mechanism_class(name: str) -> type[Mechanism]:
     if name not in entries and name in problems:
         raise ParameterError(f"the mechanism {name!r} cannot be used: {problems[name]}")
     if name not in entries:
+        if name in RETIRED:
+            raise ParameterError(RETIRED[name])
         near = difflib.get_close_matches(name, mechanism_names(), n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ParameterError(

@@ -17,11 +17,15 @@ from discreet.mechanisms.audit_cases import (
     AuditCase,
 )
 from discreet.mechanisms.blocks.alphabet import FROM_LOG, alphabet_status
-from discreet.mechanisms.blocks.learned_rules import learned_rules
-from discreet.mechanisms.blocks.nudge import Nudge, Pruning
-from discreet.mechanisms.blocks.prefix_growth import DROPPED, HARMFUL, HARMLESS
-from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree
-from discreet.mechanisms.blocks.rules import RuleRows, Rules, checked_rules, read_rules
+from discreet.mechanisms.blocks.prefix_tree import DROPPED, HARMFUL, HARMLESS, NoisyPrefixTree
+from discreet.mechanisms.blocks.rule_pruning import Pruning, RulePruning
+from discreet.mechanisms.blocks.rules import (
+    RuleRows,
+    Rules,
+    checked_rules,
+    learned_rules,
+    read_rules,
+)
 from discreet.mechanisms.laplace import (
     PrefixMechanism,
     published_levels,
@@ -43,8 +47,9 @@ PAPER = (
 LEARN = "learn"
 RULES = "rules"
 
+# Tuned
 RULE_SHARE = 0.2
-"""What learning the rules takes of epsilon and delta."""
+"""Share of epsilon and delta for learning the rules."""
 
 
 def _rules(text: str) -> RuleRows | str:
@@ -65,7 +70,7 @@ class SaCoFa(PrefixMechanism):
     then harm is a public property of a prefix, the draw costs nothing, and what remains is the
     tree of `laplace` over fewer candidates, (ε, δ) by the same proof. Or they are learned
     (rules = learn): a fifth of ε and δ buys noisy counts of "a is followed by b" over each
-    case's first max_distinct activities (`learned_rules.py`), the rest pays for the tree; basic
+    case's first max_distinct activities (`blocks/rules.py`), the rest pays for the tree; basic
     composition.
 
     published: rules, first activities and alphabet from the raw log, noise of scale 1/ε on each
@@ -147,7 +152,7 @@ class SaCoFa(PrefixMechanism):
 
     @property
     def rule_share(self) -> float:
-        """What learning the rules takes of epsilon and delta."""
+        """Share of epsilon and delta that learning the rules spends."""
         return RULE_SHARE if self.rules == LEARN else 0.0
 
     def _spending(self, budget: Budget) -> Step | None:
@@ -210,11 +215,11 @@ class SaCoFa(PrefixMechanism):
             rules = Rules.of_rows(self.rules, variants.activities)
         else:
             rules = learned_rules(variants, self.max_distinct, self.step(RULES, OneOf), rng)
-        return self._grown(variants, max_length, self._nudge(rules, self.min_count), rng)
+        return self._grown(variants, max_length, self._rule_pruning(rules, self.min_count), rng)
 
-    def _nudge(self, rules: Rules, min_count: int | None) -> Nudge:
+    def _rule_pruning(self, rules: Rules, min_count: int | None) -> RulePruning:
         least = min_count, self.min_count_harmful
-        return Nudge(rules, self.case_budget.epsilon, self.most_harm, self.pruning, *least)
+        return RulePruning(rules, self.case_budget.epsilon, self.most_harm, self.pruning, *least)
 
     def _published(self, variants: Variants, max_length: int, rng: Randomness) -> Variants:
         if isinstance(self.rules, tuple):
@@ -223,17 +228,17 @@ class SaCoFa(PrefixMechanism):
             rules = Rules.of_variants(variants)
         levels = published_levels(max_length, self.case_budget.epsilon / self.most_harm)
         least = self.min_count or starting_min_count(self.case_budget.epsilon)
-        nudge = self._nudge(rules, least)
+        pruning = self._rule_pruning(rules, least)
         noises = [noise_of(level, 1) for level in levels.steps]
         thresholds = np.array(
-            [nudge.threshold(noises[0], verdict, 1) for verdict in (HARMLESS, HARMFUL)] + [0]
+            [pruning.threshold(noises[0], verdict, 1) for verdict in (HARMLESS, HARMFUL)] + [0]
         )
         tree = NoisyPrefixTree(variants)
         while tree.depth < max_length and len(tree.open):
             refuse_explosion(tree)
-            verdicts = nudge.verdicts(tree, rng)
+            verdicts = pruning.verdicts(tree, rng)
             noisy = noises[tree.depth].added(tree.raw_counts(), rng)
             noisy[verdicts == DROPPED] = 0
             chosen = published_step(tree, noisy, thresholds[verdicts], max_length)
-            nudge.follow(*np.divmod(chosen[tree.open], tree.symbols))
+            pruning.follow(*np.divmod(chosen[tree.open], tree.symbols))
         return published_variants(tree, max_length)

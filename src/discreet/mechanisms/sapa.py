@@ -1,4 +1,7 @@
-"""SaPa: traces played out from a noisy directly-follows distribution."""
+"""SaPa: traces played out from a noisy directly-follows distribution.
+
+The play-out walks through the released distribution only, so the traces cost nothing more.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,7 @@ from discreet.log.variants import Variants
 from discreet.mechanisms.audit_cases import BROKEN_RULE, LONG_LOOP, ONE_MORE, AuditCase
 from discreet.mechanisms.blocks.alphabet import alphabet_status
 from discreet.mechanisms.blocks.contributions import Contributions, near_pairs
-from discreet.mechanisms.blocks.nudge import let_in
-from discreet.mechanisms.blocks.walks import balanced, walk_out
+from discreet.mechanisms.blocks.rule_pruning import let_in
 from discreet.mechanisms.df_laplace import FOLLOWS, FollowsMechanism, square
 from discreet.mechanisms.sacofa import PAPER
 from discreet.parameters import at_least, between, parameter
@@ -27,8 +29,12 @@ from discreet.privacy.steps import Sequential, Statement, Step
 
 NEAR = "which pairs are near"
 
+# Tuned
 NEAR_SHARE = 0.2
-"""What knowing which activities are near each other takes of epsilon and delta."""
+"""Share of epsilon and delta for knowing which activities are near each other."""
+
+MOST_STEPS = 5_000_000
+"""Most steps of a walked distribution; one of more, mere noise as a rule, is scaled down."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +81,7 @@ class SaPa(FollowsMechanism[Variants]):
 
     @property
     def near_share(self) -> float:
-        """What nearness takes of epsilon and delta."""
+        """Share of epsilon and delta that nearness spends."""
         return NEAR_SHARE if self.max_distance > 1 else 0.0
 
     @classmethod
@@ -139,7 +145,7 @@ class SaPa(FollowsMechanism[Variants]):
         return self._let_in(variants, near, noisy, least, rng)
 
     def _near(self, variants: Variants, bound: int, rng: Randomness) -> Booleans:
-        """Which pairs are near, from noisy numbers of cases."""
+        """The pairs that are near, by noisy numbers of cases; spends NEAR."""
         counted = Contributions.of_near(variants, self.max_distance)
         most = bound * self.max_distance
         noise = self.noise(NEAR, most)
@@ -166,3 +172,99 @@ class SaPa(FollowsMechanism[Variants]):
         near[first * (len(variants.activities) + 1) + second] = True
         noisy = CountNoise.laplace(1, self.case_budget.epsilon, FOLLOWS).added(raw, rng)
         return self._let_in(variants, near, noisy, 1, rng)
+
+
+def walk_out(follows: Follows, rng: Randomness) -> Variants:
+    """Walk from ⊤ to ⊥ until no walk is left, each step taken as often as it was counted.
+
+    Algorithm 2 of the SaPa paper. The next activity is drawn in proportion to the remaining
+    counts; where there is none, all steps into the dead end are removed and the walk goes one step
+    back. Drawing without replacement is the same as shuffling all steps out of an activity once
+    and taking them one after another, skipping those that lead to dead ends: no step costs more
+    than a few operations.
+    """
+    mark = len(follows.activities)
+    total = int(follows.counts.sum())
+    counts = follows.counts if total <= MOST_STEPS else follows.counts // (total // MOST_STEPS + 1)
+    steps = [_shuffled(row, rng) for row in counts]
+    dead = [False] * (mark + 1)
+    found: dict[tuple[int, ...], int] = {}
+    while True:
+        walk = _walk(steps, dead, mark)
+        if walk is None:
+            break
+        found[walk] = found.get(walk, 0) + 1
+    found.pop((), None)
+    labels = follows.activities
+    return Variants.from_counts(
+        (tuple(labels[code] for code in walk), count) for walk, count in found.items()
+    )
+
+
+def _walk(steps: list[list[int]], dead: list[bool], mark: int) -> tuple[int, ...] | None:
+    """One trace, or None when nothing leads out of ⊤ any more."""
+    path: list[int] = []
+    here = mark
+    while True:
+        ahead = steps[here]
+        after = -1
+        while ahead:
+            after = ahead.pop()
+            if not dead[after]:
+                break
+            after = -1
+        if after == mark:
+            return tuple(path)
+        if after >= 0:
+            path.append(after)
+            here = after
+        elif path:
+            dead[path.pop()] = True
+            here = path[-1] if path else mark
+        else:
+            return None
+
+
+def _shuffled(row: Integers, rng: Randomness) -> list[int]:
+    """The steps out of one activity, each as often as it was counted, in random order."""
+    steps = np.repeat(np.arange(len(row)), row)
+    shuffled: list[int] = steps[rng.permutation(len(steps))].tolist()
+    return shuffled
+
+
+def balanced(follows: Follows) -> Follows:
+    """The nearest distribution in which as much flows into every activity as out of it.
+
+    Nearest in the sum of absolute changes, over the pairs that occur: a network flow, whose
+    optimum is whole. Walks through a balanced distribution end nowhere but in ⊥, so the play-out
+    uses nearly every step.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    source, target = np.nonzero(follows.counts)
+    counts = follows.counts[source, target]
+    size, edges = len(follows.activities), len(counts)
+    surplus = follows.counts.sum(axis=0)[:size] - follows.counts.sum(axis=1)[:size]
+    if not surplus.any():
+        return follows
+    # A step more into an activity adds 1 to its surplus, a step more out of it takes 1, and a
+    # step less does the opposite; ⊤ and ⊥ are free.
+    rows = np.concatenate([target, source, target, source])
+    columns = np.arange(4 * edges) % edges + np.repeat([0, edges], 2 * edges)
+    signs = np.repeat([1.0, -1.0, -1.0, 1.0], edges)
+    inner = rows < size
+    flow = coo_array((signs[inner], (rows[inner], columns[inner])), shape=(size, 2 * edges))
+    solved = linprog(
+        np.ones(2 * edges),
+        A_eq=flow.tocsc(),
+        b_eq=-surplus,
+        bounds=np.stack([np.zeros(2 * edges), np.append(np.full(edges, np.inf), counts)], axis=1),
+        method="highs-ds",
+    )
+    if not solved.success:
+        return follows
+    more, less = np.rint(solved.x).astype(np.int64).reshape(2, edges)
+    matrix = np.zeros_like(follows.counts)
+    matrix[source, target] = counts + more - less
+    return Follows(follows.activities, matrix)

@@ -95,7 +95,7 @@ class TraVaS(Mechanism[Variants]):
 
     @property
     def selection(self) -> OptimalSelection | TruncatedSelection:
-        """The selection that this budget buys."""
+        """The selection that the budget buys."""
         found = self.step(VARIANTS, Selecting).selection
         assert isinstance(found, OptimalSelection | TruncatedSelection)
         return found
@@ -260,7 +260,7 @@ class UTraVaS(Mechanism[Variants]):
 
 
 def _built(variants: VariantCounts, rows: Integers) -> Iterator[Variants]:
-    """One artefact per row of counts, a count of 0 being hidden; equal supports are built once."""
+    """One artefact per row of counts, zeros hidden; equal supports are built once."""
     supports: dict[bytes, Variants] = {}
     for row in rows:
         key = (row != 0).tobytes()
@@ -289,7 +289,7 @@ def _selectings(runs: Sequential) -> tuple[Selecting, ...]:
 def _averages(
     variants: VariantCounts, steps: tuple[Selecting, ...], size: int, rng: Randomness
 ) -> Integers:
-    """Per row: union of the variants of some TraVaS runs, mean of their counts, rounded."""
+    """Rounded mean counts of the variants that any of some TraVaS runs shows, one row a release."""
     runs, selection = len(steps), steps[0].selection
     hidden = expected_hidden_count(selection.epsilon, selection.threshold)
     counts, shape = np.tile(variants.counts, size), (size, len(variants))

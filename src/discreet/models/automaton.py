@@ -12,8 +12,8 @@ from discreet.models.petri import SINK, SOURCE, Net
 
 
 @dataclass(frozen=True)
-class Step:
-    """What one event, or the end of a case, does: next state and tokens."""
+class Firing:
+    """The effect of one event, or of the end of a case: next state, tokens, fired transitions."""
 
     state: int
     missing: int
@@ -48,7 +48,7 @@ class Automaton:
         self._markings: list[int] = []
         self._numbers: dict[int, int] = {}
         self._reached: dict[int, tuple[int, list[int]]] = {}
-        self.steps: list[Step] = []
+        self.steps: list[Firing] = []
         self._table = np.full((64, len(activities) + 1), -1, dtype=np.int64)
         self._next = np.zeros_like(self._table)
         self.state(self._source)
@@ -69,9 +69,9 @@ class Automaton:
         return frozenset(p for i, p in enumerate(self._places) if self._markings[state] >> i & 1)
 
     def lookup(self, states: Integers, symbols: Integers) -> tuple[Integers, Integers]:
-        """The steps from these states with these symbols, and where they lead.
+        """The numbers of the firings of these symbols in these states, and the next states.
 
-        What is new is compiled.
+        Those that are new are compiled.
         """
         found = self._table[states, symbols]
         unknown = np.flatnonzero(found < 0)
@@ -97,13 +97,13 @@ class Automaton:
                 )
         return result
 
-    def _step(self, marking: int, symbol: int) -> Step:
-        """An event; the last symbol is the end of the case."""
+    def _step(self, marking: int, symbol: int) -> Firing:
+        """The firing of an event; the last symbol is the end of the case."""
         if symbol == len(self._of_symbol):
             return self._finish(marking)
         candidates = self._of_symbol[symbol]
         if not candidates:
-            return Step(self.state(marking), 0, 0, 0, 0, ())
+            return Firing(self.state(marking), 0, 0, 0, 0, ())
         plan: list[int] = []
         ready = [t for t in candidates if self._inputs[t] & ~marking == 0]
         if ready:
@@ -115,7 +115,7 @@ class Automaton:
         marking, consumed, produced, surplus = self._fired(marking, plan)
         lacking = self._inputs[chosen] & ~marking
         marking, extra = self._fire(marking | lacking, chosen)
-        return Step(
+        return Firing(
             self.state(marking),
             lacking.bit_count(),
             consumed + self._inputs[chosen].bit_count(),
@@ -124,13 +124,13 @@ class Automaton:
             (*plan, chosen),
         )
 
-    def _finish(self, marking: int) -> Step:
+    def _finish(self, marking: int) -> Firing:
         plan = self._plan(marking, self._sink)
         marking, consumed, produced, surplus = self._fired(marking, plan)
         missing = 0 if marking & self._sink else 1
         left = (marking & ~self._sink).bit_count()
         # The token in the source was produced, the one in the sink is consumed.
-        return Step(0, missing, consumed + 1, produced + 1, surplus + left, tuple(plan))
+        return Firing(0, missing, consumed + 1, produced + 1, surplus + left, tuple(plan))
 
     def _fired(self, marking: int, plan: list[int]) -> tuple[int, int, int, int]:
         """The marking after these transitions; tokens consumed, produced and left over."""

@@ -60,16 +60,16 @@ class Diagram:
 
     @property
     def first(self) -> Node:
-        """Where one enters."""
+        """The node by which the block is entered."""
         return self.nodes[0]
 
     @property
     def last(self) -> Node:
-        """Where one leaves."""
+        """The node by which the block is left."""
         return self.nodes[-1]
 
     def moved(self, dx: float, dy: float) -> Diagram:
-        """Shifted."""
+        """Shift the diagram in place, and return it."""
         for node in self.nodes:
             node.x, node.y = node.x + dx, node.y + dy
         for flow in self.flows:
@@ -77,7 +77,7 @@ class Diagram:
         return self
 
     def mirrored(self) -> Diagram:
-        """From right to left."""
+        """Mirror the diagram in place, from right to left, and return it."""
         for node in self.nodes:
             node.x = self.width - node.x
         for flow in self.flows:
@@ -206,7 +206,7 @@ def _edge(node: Node, towards: float) -> Point:
 
 
 def _out(gateway: Node, node: Node) -> list[Point]:
-    """From a gateway to the near side of a shape."""
+    """The points of a line from a gateway to the near side of a shape."""
     side = node.x - node.size[0] / 2 if node.x > gateway.x else node.x + node.size[0] / 2
     if abs(node.y - gateway.y) < 1:
         begin = gateway.x + (GATEWAY / 2 if node.x > gateway.x else -GATEWAY / 2)

@@ -30,14 +30,17 @@ from discreet.models.tree import (
     sequence,
 )
 
+# Tuned: by hand; bench/dpim.py measures the trees that come of it.
+
 STEPS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
-"""Shares of the most frequent edge below which edges are left out, one after another."""
+"""Shares of the most frequent edge below which edges are left out, tried in this order."""
 
 SLACK = 0.1
-"""Where rare edges may be left out, a parallel branch that so few cases lack is not optional."""
+"""Largest share of cases that may lack a parallel branch that is not optional, if rare edges
+may be left out."""
 
 SEEN = 0.5
-"""An edge that bridging predicts for fewer cases than this is taken for absent."""
+"""Least number of cases that bridging must predict for an edge to be kept."""
 
 
 @dataclass
@@ -55,7 +58,7 @@ class Miner:
     any `most` gives the same tree."""
 
     def mine(self, graph: Follows) -> Tree:
-        """The tree of a graph whose missing edges have weight 0."""
+        """The tree of a graph in which missing edges have weight 0."""
         return self._mine(graph.trimmed()).folded()
 
     def _mine(self, graph: Follows) -> Tree:
@@ -87,7 +90,7 @@ class Miner:
         return self._loop(graph, parts[0], parts[1])
 
     def _sequence(self, graph: Follows, parts: list[list[int]]) -> Tree:
-        """Every part, optional if an edge jumps over it."""
+        """The sequence of all parts, optional where an edge jumps over one."""
         place = np.empty(len(graph.activities), dtype=np.int64)
         for number, part in enumerate(parts):
             place[part] = number
@@ -106,13 +109,13 @@ class Miner:
         return sequence(*children)
 
     def _branch(self, graph: Follows, part: list[int]) -> Tree:
-        """A parallel branch, as the log would look without the others."""
+        """A parallel branch, mined as the log would look without the others."""
         own = bridged(graph, set(range(len(graph.activities))).difference(part))
         child = self._mine(own.part(part))
         return optional(child) if self._rare(graph, part) else child
 
     def _rare(self, graph: Follows, part: list[int]) -> bool:
-        """Whether these activities may be missing.
+        """Whether these activities may be missing from a case.
 
         A graph does not tell how many cases enter a part by several ways: at least as many as by
         the most frequent one, at most the sum. Where nothing may be left out the first counts,

@@ -1,4 +1,4 @@
-"""The Inductive Miner on plain logs: the twin that knows no privacy.
+"""The Inductive Miner on plain logs, without privacy.
 
 After Leemans, Fahland, van der Aalst (2013, 2014). `noise = 0` guarantees that every case of the
 log replays; with `noise` > 0 (the infrequent variant, 0.2 is usual) rare behaviour is filtered
@@ -76,7 +76,7 @@ def _cut(graph: Follows) -> Cut | None:
 def _project(
     operator: Operator, place: dict[str, int], log: Sublog, mining: Mining
 ) -> list[Sublog]:
-    """What each part sees of every case."""
+    """The sublog of each part."""
     parts = max(place.values()) + 1
     result: list[Sublog] = [Counter() for _ in range(parts)]
     for sequence, count in log.items():
@@ -194,7 +194,7 @@ FALL_THROUGHS: tuple[Callable[[Sublog, Follows, Mining], Tree | None], ...] = (
     _repeated,
     lambda log, graph, mining: _silent_loop(log, graph, mining, set(graph.activities)),
 )
-"""What is tried where there is no cut, in the order of Leemans' thesis; empty cases come first.
+"""Fall-throughs tried where there is no cut, in the order of Leemans' thesis; empty cases first.
 
 The last is a silent loop whose cases divide before every start."""
 

@@ -1,4 +1,4 @@
-"""Workflow nets, and the one of a process tree."""
+"""Workflow nets, and the net of a process tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOURCE, SINK = 0, 1
 
 @dataclass(frozen=True)
 class Transition:
-    """What it takes, what it gives, and the activity it stands for (None: silent)."""
+    """The places it takes tokens from and gives them to, and its activity (None: silent)."""
 
     label: str | None
     inputs: frozenset[int]
@@ -28,12 +28,12 @@ class Net:
 
     @property
     def labels(self) -> frozenset[str]:
-        """The activities."""
+        """The activities of the transitions."""
         return frozenset(t.label for t in self.transitions if t.label is not None)
 
     @property
     def places(self) -> frozenset[int]:
-        """All places."""
+        """All places, the source and the sink included."""
         used = {SOURCE, SINK}
         for transition in self.transitions:
             used |= transition.inputs | transition.outputs

@@ -1,4 +1,4 @@
-"""To and from PM4Py's process trees, and from its nets."""
+"""Conversion to and from PM4Py's process trees, and from its nets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def to_pm4py(tree: Tree) -> Any:
 
 
 def from_pm4py(tree: Any) -> Tree:
-    """A tree from PM4Py's ProcessTree; operators it alone has are refused."""
+    """A tree from PM4Py's ProcessTree; operators that only PM4Py has are refused."""
     if tree.operator is None:
         return Tree(label=tree.label)
     children = tuple(from_pm4py(child) for child in tree.children)

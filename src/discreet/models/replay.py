@@ -1,8 +1,9 @@
 """Replaying all variants of a log on a tree or a net at once.
 
 The net becomes a finite automaton whose states are markings; it is compiled as far
-as the log needs it. The log becomes a prefix tree, so a beginning that many variants share is
-replayed once. What remains per replay is one table lookup per level of the prefix tree.
+as the log needs it. The log becomes a tree of the prefixes of its variants, so a beginning that
+many variants share is replayed once. What remains per replay is one table lookup per level of that
+tree.
 
 Semantics: token replay. An event fires its transition; silent transitions are fired first where
 they enable it; if it cannot be enabled, the missing tokens are put in. In the end silent
@@ -25,8 +26,44 @@ from discreet.arrays import Booleans, Floats, Integers
 from discreet.log.variants import Variants
 from discreet.models.automaton import Automaton
 from discreet.models.petri import Net, net_of
-from discreet.models.prefixes import PrefixTree
 from discreet.models.tree import Tree
+
+
+@dataclass(frozen=True)
+class PrefixLevel:
+    """The nodes of one depth of a prefix tree: their parents (one level above) and activities."""
+
+    parent: Integers
+    symbol: Integers
+    cases: Integers
+    """The number of cases with each prefix."""
+
+
+class PrefixTree:
+    """The distinct prefixes of a log's variants, level by level."""
+
+    def __init__(self, variants: Variants) -> None:
+        self.activities = variants.activities
+        self.counts = np.asarray(variants.counts, dtype=np.int64)
+        lengths, begin = np.asarray(variants.lengths), np.asarray(variants.offsets[:-1])
+        width = max(len(variants.activities), 1)
+        self.levels: list[PrefixLevel] = []
+        self.ends: list[tuple[Integers, Integers]] = []
+        """For each level, the variants that end there and their nodes."""
+        alive = np.arange(len(lengths))
+        node = np.zeros(len(lengths), dtype=np.int64)
+        depth = 0
+        while True:
+            over = lengths[alive] == depth
+            self.ends.append((alive[over], node[over]))
+            alive, node = alive[~over], node[~over]
+            if not alive.size:
+                break
+            keys = node * width + variants.codes[begin[alive] + depth]
+            distinct, node = np.unique(keys, return_inverse=True)
+            cases = np.bincount(node, weights=self.counts[alive]).astype(np.int64)
+            self.levels.append(PrefixLevel(distinct // width, distinct % width, cases))
+            depth += 1
 
 
 @dataclass(frozen=True)
@@ -44,7 +81,7 @@ class Replay:
     totals: Integers
     """Missing, consumed, produced and remaining tokens of each variant."""
     fitting: tuple[Booleans, ...]
-    """Whether each prefix needed no missing token, level by level."""
+    """Whether each prefix replays without a missing token, level by level."""
 
     @cached_property
     def variant_fitness(self) -> Floats:
@@ -77,7 +114,7 @@ class Replay:
         return self._precision(self._allowed)
 
     def precision_by(self, enabled: Callable[[frozenset[int]], Iterable[str]]) -> float:
-        """The same by another view of what a marking enables, asked once per marking."""
+        """Precision by another view of what a marking enables, asked once per marking."""
         code = {label: i for i, label in enumerate(self.automaton.activities)}
         levels = zip(self.states, self.fitting, self.prefixes.levels, strict=False)
         left = [states[step.parent[fits[step.parent]]] for states, fits, step in levels]
@@ -102,7 +139,7 @@ class Replay:
 
     @property
     def simplicity(self) -> float:
-        """That of the net."""
+        """Simplicity of the net."""
         return self.automaton.net.simplicity
 
     @property

@@ -113,22 +113,22 @@ TAU = Tree()
 
 
 def activity(label: str) -> Tree:
-    """A leaf."""
+    """A leaf: the activity of this name."""
     return Tree(label=label)
 
 
 def sequence(*children: Tree) -> Tree:
-    """One after another."""
+    """The children one after another."""
     return Tree(operator="sequence", children=children)
 
 
 def exclusive(*children: Tree) -> Tree:
-    """Exactly one of them."""
+    """Exactly one of the children."""
     return Tree(operator="exclusive", children=children)
 
 
 def parallel(*children: Tree) -> Tree:
-    """All of them, interleaved in any way."""
+    """All children, interleaved in any way."""
     return Tree(operator="parallel", children=children)
 
 
@@ -143,7 +143,7 @@ def optional(child: Tree) -> Tree:
 
 
 def flower(labels: Iterable[str]) -> Tree:
-    """Everything any number of times in any order, also nothing at all."""
+    """The activities any number of times in any order, or nothing at all."""
     leaves = tuple(activity(label) for label in sorted(set(labels)))
     if not leaves:
         return TAU

@@ -1,11 +1,18 @@
-"""From zero-concentrated differential privacy to (ε, δ) and back, rounded to the safe side."""
+"""Conversions between kinds of guarantees, all rounded to the safe side.
+
+From zero-concentrated differential privacy to (ε, δ) and back; from adding or removing a case to
+replacing one; from a case to an individual with several, and back.
+"""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
 
+# Proof
+
 _UP = 1 + 2**-40
+"""Rounds up: more than the rounding errors of a dozen float operations, with room to spare."""
 
 
 @lru_cache(maxsize=256)
@@ -43,7 +50,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """The largest ρ (rounded down) whose conversion stays within (ε, δ).
 
-    At least that of ρ + 2·√(ρ·ln(1/δ)) = ε (Bun, Steinke 2016), so it is never 0.
+    It is at least that of ρ + 2·√(ρ·ln(1/δ)) = ε (Bun, Steinke 2016), so it is never 0.
     """
     if not epsilon > 0:
         raise ValueError(f"needs epsilon above 0, not {epsilon}")
@@ -59,3 +66,43 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
         else:
             high = middle
     return low
+
+
+def to_swap(epsilon: float, delta: float) -> tuple[float, float]:
+    """The (2ε, (1 + e^ε)δ) that add-remove (ε, δ) gives for swaps: one removal, one addition.
+
+    Never valid where the number of cases was taken as public. The reverse direction does not
+    exist: under swap that number may be published.
+    """
+    return 2 * epsilon, min(1.0, delta * (1 + math.exp(epsilon)) * _UP if delta else 0.0)
+
+
+def group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
+    """Group privacy: (ε, δ) per case gives (mε, δ·(e^{mε} − 1)/(e^ε − 1)) for m cases.
+
+    Applying the definition m times, Δ_m = e^ε·Δ_{m−1} + δ sums to the geometric series.
+    """
+    if size < 1:
+        raise ValueError(f"a group has at least one case, not {size}")
+    if size == 1 or delta == 0:
+        return epsilon * size * (1 if size == 1 else _UP), delta
+    if epsilon * size > 700:
+        return epsilon * size * _UP, 1.0
+    series = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon else float(size)
+    return epsilon * size * _UP, min(1.0, delta * series * _UP)
+
+
+def per_case(epsilon: float, delta: float, size: int) -> tuple[float, float]:
+    """The budget per case that gives (ε, δ) to individuals of at most `size` cases.
+
+    Inverse of `group`, rounded down further than that rounds up:
+    (ε/m, δ·(e^{ε/m} − 1)/(e^ε − 1)). Dividing only ε would be wrong for mechanisms with δ > 0.
+    """
+    if size < 1:
+        raise ValueError(f"an individual has at least one case, not {size}")
+    if size == 1:
+        return epsilon, delta
+    if epsilon > 700:
+        raise ValueError(f"epsilon {epsilon} is too large to divide over {size} cases")
+    series = math.expm1(epsilon / size) / math.expm1(epsilon) if epsilon else 1 / size
+    return epsilon / size / _UP / _UP, delta * series / _UP / _UP

@@ -36,7 +36,7 @@ class CountNoise:
     size: Fraction
     """The scale, or the variance."""
     name: str = field(default="", compare=False)
-    """The step that it belongs to."""
+    """The name of the step that it belongs to."""
 
     def __post_init__(self) -> None:
         if self.size > (LARGEST_SCALE if self.kind == "laplace" else LARGEST_VARIANCE):
@@ -66,13 +66,13 @@ class CountNoise:
         return noisy
 
     def joined(self, counts: npt.NDArray[Any], drawn: Integers) -> npt.NDArray[Any]:
-        """Whole numbers with noise that was drawn before, noted likewise; floats below 2⁵³ stay."""
+        """Whole numbers (floats below 2⁵³ stay floats) with noise drawn before, noted too."""
         noisy = counts + drawn.reshape(counts.shape)
         note(self.name, noisy)
         return noisy
 
     def positive(self, counts: Ints, rng: Randomness) -> Booleans:
-        """Which counts are above zero with noise of their own; only that is noted."""
+        """Whether each count is above zero with noise of its own; only that is noted."""
         found: Booleans = counts + self.draw(counts.size, rng) > 0
         note(self.name, found)
         return found
@@ -84,7 +84,7 @@ class CountNoise:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation, nearly."""
+        """The standard deviation, nearly: that of the continuous noise."""
         return math.sqrt(self.size) if self.kind == "gaussian" else math.sqrt(2) * float(self.size)
 
     def threshold(self, candidates: int, invented: float = 1.0) -> int:

@@ -47,33 +47,38 @@ from decimal import ROUND_CEILING, Context, Decimal
 from statistics import NormalDist
 from typing import Literal, get_args
 
-from discreet.privacy.accounting import zcdp_epsilon, zcdp_rho
-from discreet.privacy.conversion import to_swap
+from discreet.privacy.accounting import to_swap, zcdp_epsilon, zcdp_rho
 from discreet.privacy.guarantee import Budget, Guarantee, Part
 
 FilterName = Literal["best", "basic", "zcdp", "gdp", "advanced"]
 FILTERS: tuple[FilterName, ...] = get_args(FilterName)
 
+# Proof
+
+_TOLERANCE = 1e-9
+"""Relative slack, on the safe side, that covers the rounding errors of floats."""
+_SUM = Context(prec=80, rounding=ROUND_CEILING)
+"""Sums that round up what 80 digits cannot hold."""
+
+# Tuned: on the costs that releases state. Any shares that add up to at most 1 are valid.
+
 DELTA_SHARES = {"basic": 0.5, "zcdp": 0.5}
-"""How `best` divides δ. advanced lies within zcdp, and gdp within the two as long as releases
-state their cost in ε or ρ (a pure ε is π/2 times dearer in μ² than in 2ρ), so neither has a
-share; gdp pays off for a source whose releases are stated in μ."""
+"""The parts of δ that `best` gives to its filters. advanced lies within zcdp, and gdp within the
+two as long as releases state their cost in ε or ρ (a pure ε is π/2 times dearer in μ² than in 2ρ),
+so neither has a share; gdp pays off for a source whose releases are stated in μ."""
 
 COMPOSITION_SHARE = 0.5
 """The part of a filter's δ that pays for composition (δ′); the rest is for the releases' own."""
 
-_SUM = Context(prec=80, rounding=ROUND_CEILING)
-_TOLERANCE = 1e-9
-
 
 def decimal(value: float) -> Decimal:
-    """The number as people write it."""
+    """The decimal number that a float is written as."""
     return Decimal(repr(float(value)))
 
 
 @dataclass(frozen=True)
 class Spend:
-    """What releases cost, in the currency of each filter, beside the leak δ that goes with it."""
+    """The cost of releases in the currency of each filter, each with the leak δ beside it."""
 
     epsilon: Decimal = Decimal(0)
     delta: Decimal = Decimal(0)
@@ -98,7 +103,7 @@ class Spend:
 
     @classmethod
     def of_budget(cls, budget: Budget) -> Spend:
-        """What an (ε, δ) costs when nothing more is known about it."""
+        """The cost of an (ε, δ) of which nothing more is known."""
         epsilon, delta = decimal(budget.epsilon), decimal(budget.delta)
         mu = decimal(pure_mu(budget.epsilon))
         rho = _SUM.divide(_SUM.multiply(epsilon, epsilon), Decimal(2))
@@ -106,7 +111,7 @@ class Spend:
 
     @classmethod
     def of(cls, promise: Guarantee) -> Spend:
-        """What a release with this guarantee costs, in its own unit and neighbour relation.
+        """The cost of a release with this guarantee, in its own unit and neighbour relation.
 
         The parts of a release tell more than their sum, √Σε² being less than Σε, but they are
         believed only where together they account for the whole of what holds.
@@ -168,7 +173,7 @@ def _accounts_for(parts: tuple[Part, ...], holds: Budget) -> bool:
 
 @dataclass(frozen=True)
 class Limit:
-    """One filter of a cap: how much may be spent in its currency, and how much leak."""
+    """One filter of a cap: the most that may be spent in its currency, and the most leak."""
 
     name: str
     amount: Decimal
@@ -180,7 +185,7 @@ class Limit:
         return amount <= self.amount and delta <= self.delta
 
     def of(self, spent: Spend) -> tuple[Decimal, Decimal]:
-        """Of what was spent that which this filter counts."""
+        """The amount and the leak that this filter counts."""
         currency, leak = _CURRENCY[self.name]
         return getattr(spent, currency), getattr(spent, leak)
 

@@ -1,4 +1,4 @@
-"""What a release promises, stated so that a reviewer could defend every line."""
+"""The promise of a release, stated so that a reviewer could defend every line."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 from discreet import notebook
-from discreet.privacy.words import Vocabulary, certainty, odds, vocabulary
-from discreet.privacy.words.levels import (
+from discreet.privacy.wording import (
     EXPOSED_WARNING,
     MODERATE_EPSILON,
     MOST_DELTA,
     MOST_EPSILON,
     Strength,
     TooWeakError,
+    Vocabulary,
+    certainty,
+    odds,
     strength_of,
+    vocabulary,
 )
 
 Status = Literal["proved", "conditional", "refuted", "unproved"]
@@ -51,11 +54,11 @@ class Budget:
 
     @property
     def strength(self) -> Strength:
-        """How much this protects, where it holds."""
+        """The strength of its protection, where it holds."""
         return strength_of(self.epsilon, self.delta)
 
     def refuse_if_too_weak(self) -> None:
-        """Raise TooWeakError for what protects hardly anybody."""
+        """Raise TooWeakError if it protects hardly anybody."""
         if self.strength == "hardly any":
             raise TooWeakError(
                 f"{self} protects hardly anybody: releases stop at ε = {MOST_EPSILON:g} and "
@@ -83,7 +86,7 @@ class Part:
 
     @property
     def cost(self) -> str:
-        """What it spends, in symbols."""
+        """The cost in symbols."""
         if self.rho is None and not (self.epsilon or self.delta):
             return "converted with the rest"
         if self.rho is None:
@@ -136,12 +139,12 @@ class Guarantee:
 
     @property
     def private(self) -> bool:
-        """Whether a differential-privacy bound really protects the people in this release."""
+        """Whether a differential-privacy bound protects the people in this release."""
         return self.proved and self.randomness == "operating system"
 
     @property
     def proved(self) -> bool:
-        """Whether what holds is proved, if perhaps on conditions."""
+        """Whether a bound is proved, be it on conditions."""
         return self.status in ("proved", "conditional") and self.holds is not None
 
     def naming(self, case: str, individual: str | None) -> Guarantee:
@@ -151,11 +154,11 @@ class Guarantee:
 
     @property
     def strength(self) -> Strength:
-        """How much it protects; none where no bound holds or the noise can be redrawn."""
+        """The strength of its protection; none where no bound holds or the noise can be redrawn."""
         return "none" if not self.private or self.holds is None else self.holds.strength
 
     def level(self, language: str | None = None) -> str:
-        """How strong it is, in two or three words."""
+        """Its strength in two or three words."""
         return vocabulary(language).levels[self.strength]
 
     def explain(self, language: str | None = None) -> str:
@@ -197,7 +200,7 @@ class Guarantee:
         return "\n".join(lines)
 
     def _named(self, words: Vocabulary) -> str:
-        """By which column the unit is told apart, and how many cases of a person count."""
+        """The column that tells units apart, and the most cases that count, in words."""
         column = self.case_column if self.unit == "case" else self.individual_column
         if column is None and self.unit == "case":
             return ""
@@ -206,18 +209,18 @@ class Guarantee:
 
     @property
     def per(self) -> str:
-        """Whom it is about, for programmers."""
+        """The protected unit, for programmers."""
         most = self.cases_per_individual
         return f"per {self.unit}" if most is None else f"per {self.unit} of at most {most} cases"
 
     def bound(self, *, named: bool = True, language: str | None = None) -> str:
-        """The budget that holds and whom it is about; `named` says by which column."""
+        """The budget that holds and its unit, with the unit's column if `named`."""
         words = vocabulary(language)
         whom = words.any_one[self.unit] + (self._named(words) if named else "")
         return f"{self.holds or words.no_bound} {whom}"
 
     def warnings(self, *, cases: int | None = None, language: str | None = None) -> tuple[str, ...]:
-        """What must be stated beside the promise when this many cases were released.
+        """Warnings that must stand beside the promise when this many cases were released.
 
         It reads the promise and the released cases only, so it may stand in the certificate.
         """
@@ -257,13 +260,13 @@ class Guarantee:
 
     def _repr_html_(self) -> str:
         words = "".join(notebook.paragraph(line) for line in self.explain().splitlines())
-        rows = [["· " * depth + p.name, p.cost, p.rule] for depth, p in self.steps()]
+        rows = [["· " * depth + p.name, p.cost, p.rule] for depth, p in self.walk()]
         listed = notebook.table(("step", "cost", "by"), rows)
         steps = notebook.folded("Every step and what it costs", listed) if rows else ""
         return notebook.box(repr(self), words, steps)
 
-    def steps(self) -> Iterator[tuple[int, Part]]:
-        """Every step of the release with its depth, those above before those below."""
+    def walk(self) -> Iterator[tuple[int, Part]]:
+        """Every part of the release with its depth, those above before those below."""
         waiting = [(0, part) for part in reversed(self.parts)]
         while waiting:
             depth, part = waiting.pop()

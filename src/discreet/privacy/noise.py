@@ -29,12 +29,21 @@ Rational = Fraction | int | float
 Enclosure = tuple[int, int]
 Weights = tuple[Sequence[Enclosure], int]
 
-TABLE_BITS = 9
-GUARD = 64
-CHUNK = 1 << 15
-"""Many draws are made in pieces that stay in the processor's cache."""
+# Proof
+
 LARGEST_SCALE = 1 << 50
+"""Largest scale of Laplace noise, whose draws fit into 64 bits."""
 LARGEST_VARIANCE = 1 << 60
+"""Largest variance of Gaussian noise, whose draws fit into 64 bits."""
+
+# Tuned: on speed alone; every draw stays exact.
+
+GUARD = 64
+"""Bits of precision beyond those that are compared."""
+TABLE_BITS = 9
+"""Bits of an outcome that one table decides."""
+CHUNK = 1 << 15
+"""Draws that are made at a time, few enough to stay in the processor's cache."""
 
 
 def exp_enclosure(x: Rational, bits: int) -> Enclosure:

@@ -22,11 +22,15 @@ from discreet.errors import DiscreetError
 from discreet.privacy.noise import Categorical, exp_lower, truncated_laplace
 from discreet.privacy.randomness import Randomness
 
+# Proof
+
 LARGEST_EPSILON = 700.0
-"""Larger ones are of no use, and floats end there; a smaller epsilon is always valid."""
+"""Largest ε that floats allow; larger ones are of no use, and a smaller one is always valid."""
+
+# Tuned: on the time and the memory of a table.
 
 LONGEST = 1 << 19
-"""The most counts that a table of noise may tell apart."""
+"""Most counts that a table of noise may tell apart."""
 
 
 class SelectionError(DiscreetError, ValueError):
@@ -38,7 +42,7 @@ class Selection(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """What it costs a case."""
+        """The ε that it costs a case."""
 
     @property
     def delta(self) -> float:
@@ -95,7 +99,7 @@ class TruncatedSelection:
 
     @property
     def mean(self) -> float:
-        """The noise is symmetric."""
+        """The noise's expected value: 0, since it is symmetric."""
         return 0.0
 
     def _edge(self, k: int) -> Decimal:
@@ -257,7 +261,7 @@ def _certify(weights: list[int], one: int, growth: Fraction, delta: Fraction) ->
 
 
 def check_budget(epsilon: float, delta: float) -> None:
-    """Refuse what no partition selection can be made for."""
+    """Refuse a budget for which no partition selection can be made."""
     if not (1e-6 <= epsilon <= LARGEST_EPSILON and 0 < delta < 1):
         raise SelectionError(
             f"partition selection needs epsilon between 1e-6 and 700 and delta strictly between "
@@ -266,7 +270,7 @@ def check_budget(epsilon: float, delta: float) -> None:
 
 
 def table_length(epsilon: float, delta: float) -> int:
-    """About how many counts the tables of noise tell apart, and no fewer.
+    """The number of counts that the tables of noise tell apart, or a little more.
 
     With c = δ/(e^ε − 1), π(n) + c grows by e^ε from c on, and later 1 − π(n) + c shrinks by e^ε
     down to c: each takes at most ln(1 + 1/c)/ε steps.

@@ -84,13 +84,13 @@ _known: ContextVar[Randomness | None] = ContextVar("known", default=None)
 
 
 def public_coins(rng: Randomness) -> Randomness:
-    """Return the source for what privacy never rests on, such as a network's first weights."""
+    """Return the source for choices that privacy never rests on, such as first weights."""
     return _known.get() or rng
 
 
 @contextmanager
 def known_coins() -> Iterator[None]:
-    """Draw that from a seed which everybody knows, the same in every such block.
+    """Draw public coins from a seed that everybody knows, the same in every such block.
 
     A promise that holds whatever these coins show may be audited with any of them, and an audit
     that knows them sees answers that could otherwise hide behind them.

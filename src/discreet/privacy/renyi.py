@@ -1,4 +1,4 @@
-"""What noisy gradient steps on Poisson samples cost, and how much noise a budget asks for.
+"""The cost of noisy gradient steps on Poisson samples, and the noise that a budget asks for.
 
 A step takes every case with probability q on its own, adds up integer vectors, one per case and
 of norm at most Δ, and adds discrete Gaussian noise of deviation σ = zΔ to every entry.
@@ -38,11 +38,19 @@ import numpy as np
 
 from discreet.arrays import Floats
 
-LARGEST_ORDER = 1 << 18
+# Proof
+
 SLACK = 1e-8
-"""Relative; covers the rounding of logarithms and sums many times over."""
+"""Relative slack that covers the rounding of logarithms and sums many times over."""
 GRID_BITS = 12
-"""Noise multipliers have this many bits after the first, so that their squares are exact."""
+"""Bits of a noise multiplier after the first: few enough that its square is exact."""
+
+# Tuned: every order is valid and every multiplier is accounted for; these end the search.
+
+LARGEST_ORDER = 1 << 18
+"""Largest order that is tried."""
+MOST_MULTIPLIER = 2.0**40
+"""Largest multiplier that is tried; with more noise nothing would be left to learn from."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class TrainingPlan:
     sampling_rate: Fraction
     steps: int
     noise_multiplier: float
-    """The noise's deviation over the largest norm of a case's part."""
+    """The noise's deviation over the largest norm of what a case adds."""
 
     def __post_init__(self) -> None:
         if not 0 < self.sampling_rate <= 1:
@@ -122,15 +130,11 @@ def rdp_epsilon(plans: Sequence[TrainingPlan], delta: float) -> float:
 
 @lru_cache(maxsize=1)
 def _orders() -> tuple[int, ...]:
-    """Every order up to 64, then steps of about 2%."""
+    """The orders that are tried: all up to 64, then in steps of about 2%."""
     found = list(range(2, 65))
     while found[-1] < LARGEST_ORDER:
         found.append(max(found[-1] + 1, found[-1] * 51 // 50))
     return tuple(found)
-
-
-MOST_MULTIPLIER = 2.0**40
-"""Multipliers beyond this are not tried: nothing would be left to learn from."""
 
 
 @lru_cache(maxsize=256)

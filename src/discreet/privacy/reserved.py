@@ -21,6 +21,8 @@ from discreet.privacy.noise import (
 from discreet.privacy.partition import check_budget
 from discreet.privacy.randomness import Randomness
 
+# Proof
+
 LEAST_LEFT = 1e-9
 """The part of epsilon that must not be reserved."""
 
@@ -121,7 +123,7 @@ class ReservedSelection:
 
     @cached_property
     def middle(self) -> int:
-        """The least number of cases of which a key is shown at least half of the time."""
+        """The least number of cases with which a key is shown at least half of the time."""
         low, high = 0, 1
         while self.probability(high) < 0.5:
             low, high = high, 2 * high
@@ -141,7 +143,7 @@ class ReservedSelection:
         return shown * part * math.exp(self.epsilon * (count - rising))
 
     def _passing(self, size: int, rng: Randomness) -> Integers:
-        """J for so many keys: a geometric variable modulo k keeps the weights of its first k."""
+        """J for `size` keys: a geometric variable modulo k keeps the weights of its first k."""
         found = self._constants
         rising = self._rising.draw(size, rng) == 1
         drawn: Integers = np.full(size, found.rising + 1, dtype=np.int64)
@@ -183,7 +185,7 @@ class ReservedSelection:
 
 @dataclass(frozen=True)
 class Constants:
-    """k, r, and a and h₀, h₁ in units of 1/one; and nearly π(k)."""
+    """The proof's k, r, and a and h₀, h₁ in units of 1/one; and nearly π(k)."""
 
     rising: int
     settling: int

@@ -1,4 +1,4 @@
-"""Choosing one or several of many candidates by score, exactly and privately.
+"""Selection of one or several of many candidates by score, exact and private.
 
 `sensitivity` bounds how far one score moves between neighbours. `monotone` promises that one
 neighbour never has a lower score than the other, as counts do under add-remove; then `epsilon`

@@ -1,4 +1,4 @@
-"""What the noisy steps of a release answered, for whoever audits them.
+"""The answers of the noisy steps of a release, for audits.
 
 A released log may hide an answer that its maker saw. An audit must see the answers themselves: it
 opens a transcript, and every step notes its noisy answer there. Without one nothing is kept.
@@ -23,7 +23,7 @@ _last: ContextVar[str | None] = ContextVar("last", default=None)
 
 
 class Heard(Exception):  # noqa: N818 (not an error)
-    """The answer that was waited for was drawn; what comes behind it is not asked for."""
+    """Raised when the answer that was waited for is drawn; the rest is not needed."""
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def transcript(until: str | None = None) -> Iterator[Transcript]:
 
 
 def note(name: str, answer: npt.ArrayLike) -> None:
-    """Add an answer, where somebody keeps a transcript; one without a name belongs to no step."""
+    """Add an answer to the transcript, if one is kept; without a name it belongs to no step."""
     kept = _open.get()
     if kept is not None and name:
         kept.setdefault(name, []).append(np.array(answer))
@@ -51,7 +51,7 @@ def note(name: str, answer: npt.ArrayLike) -> None:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Keep nothing of what is drawn inside the block: only a part of it will be released."""
+    """Note nothing that is drawn inside the block, of which only a part will be released."""
     token = _open.set(None)
     try:
         yield
@@ -60,7 +60,7 @@ def unheard() -> Iterator[None]:
 
 
 def forget(names: Iterable[str]) -> None:
-    """Drop the answers of these steps: they are thrown away and no promise covers them."""
+    """Drop the answers of these steps, which are discarded and which no promise covers."""
     kept = _open.get()
     if kept is not None:
         for name in names:

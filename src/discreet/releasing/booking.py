@@ -24,8 +24,7 @@ from discreet.language import translate
 from discreet.ledger.errors import LedgerError
 
 if TYPE_CHECKING:
-    from discreet.artefacts.certificate import Certificate, LedgerUse
-    from discreet.artefacts.release import Release
+    from discreet.certificate import Certificate, LedgerUse
     from discreet.ledger.ledger import Ledger
     from discreet.ledger.location import Location
     from discreet.ledger.runs import Paid, PaidRun
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.base import Mechanism
     from discreet.mechanisms.trained.base import Generative
     from discreet.privacy.guarantee import Guarantee
+    from discreet.releases import Release
     from discreet.training.checkpoint import Payment
     from discreet.training.run import Show
     from discreet.training.trained_model import TrainedModel

@@ -1,12 +1,13 @@
-"""Check a released file's certificate against the file and against the mechanism it names."""
+"""Check a certificate against the released file, the mechanism it names, and the ledger at hand."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from discreet.artefacts.certificate import (
+from discreet.certificate import (
     Certificate,
     CertificateError,
     Finding,
@@ -17,11 +18,18 @@ from discreet.log.digest import content_digest
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.expansion import numbered
-from discreet.log.files import LOG_SUFFIXES
+from discreet.log.files import LOG_SUFFIXES, readable
 from discreet.log.formats.variant_tables import is_variant_table, read_variants, variants_digest
 from discreet.log.loading import read_log
 from discreet.mechanisms.certified import follows_from_parameters
+from discreet.report.officer import BookedEntry
 from discreet.training.trained_model import SUFFIX, model_certificate
+
+if TYPE_CHECKING:
+    from discreet.ledger.account import Account
+
+
+CERTIFICATE_SUFFIX = ".certificate.json"
 
 
 def read_certificate(path: str | Path) -> Certificate:
@@ -64,6 +72,41 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
     return certificate, findings
 
 
+def checked(path: Path) -> tuple[Certificate, list[Finding]]:
+    """The certificate of a released file, or one that came alone, and the findings about it."""
+    released = path.with_name(path.name.removesuffix(CERTIFICATE_SUFFIX))
+    if released == path or released.is_file():
+        return check_certificate(released)
+    with readable(path):
+        text = path.read_text(encoding="utf-8", errors="replace")
+    certificate = Certificate.from_json(text)
+    return certificate, [
+        Finding("the content is what was released", "unknown", f"{released.name} is not beside it"),
+        follows_from_parameters(certificate),
+        Finding.of_seal(certificate),
+    ]
+
+
+def entry_of(certificate: Certificate) -> BookedEntry | None:
+    """The entry of the ledger at hand, if there is one, that booked the certified release."""
+    from discreet.ledger.errors import LedgerError
+    from discreet.ledger.ledger import Ledger
+    from discreet.ledger.location import locate
+
+    location = locate()
+    if certificate.ledger != "booked" or not location.in_use:
+        return None
+    digest = hashlib.sha256(certificate.to_json().encode()).hexdigest()
+    try:
+        with Ledger(location) as ledger:
+            for row in ledger.history():
+                if digest in row.get("certificates", ()):
+                    return _entry(row, ledger.account(row["source"]))
+    except LedgerError:
+        return None
+    return None
+
+
 def _inside(path: Path) -> tuple[Certificate | None, Iterator[str]]:
     """The certificate embedded in a log or a model, if any, and digests of the content."""
     digests: Iterator[str]
@@ -95,3 +138,18 @@ def _digest(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise LogError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _entry(row: dict[str, Any], account: Account) -> BookedEntry:
+    return BookedEntry(
+        source=row["source"],
+        number=row["number"],
+        time=str(row["time"])[:16].replace("T", " "),
+        purpose=row.get("purpose") or "",
+        unit=account.unit,
+        neighbours=account.neighbours,
+        cap=str(account.cap),
+        releases=account.releases,
+        used=account.used,
+        left=account.left(),
+    )

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 
-from discreet.artefacts.release import Release, check_room, check_target, check_unused
 from discreet.errors import DiscreetError, warn
 from discreet.log.engines.capacity import choose_engine
 from discreet.log.errors import LogError
@@ -31,11 +30,12 @@ from discreet.log.loading import read_as
 from discreet.log.reading import Reading
 from discreet.mechanisms.base import Mechanism
 from discreet.parameters import ParameterError
+from discreet.releases import Release, check_room, check_target, check_unused
 from discreet.releasing.booking import Booking, Tell, Warn, booking_for
 from discreet.releasing.request import Payment, Product, Request, RequestError
 
 if TYPE_CHECKING:
-    from discreet.artefacts.certificate import Certificate
+    from discreet.certificate import Certificate
     from discreet.mechanisms.trained.base import Generative
     from discreet.training.run import Show
     from discreet.training.trained_model import TrainedModel

@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from discreet.artefacts.certificate import Certificate
+from discreet.certificate import Certificate
 from discreet.log.engines.view import staying
 from discreet.log.errors import LogError
 from discreet.log.events import CASE, TIME, EventLog

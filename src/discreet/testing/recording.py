@@ -21,9 +21,8 @@ import polars as pl
 
 from discreet.arrays import Booleans, Integers, Ints
 from discreet.log.events import EventLog
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.base import Mechanism, with_leaves
 from discreet.mechanisms.choice import Choice
-from discreet.mechanisms.leaves import with_leaves
 from discreet.mechanisms.whole.mechanism import WholeLog
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget

@@ -15,7 +15,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any
 
-from discreet.artefacts.certificate import Certificate
+from discreet.certificate import Certificate
 from discreet.log.events import EventLog
 from discreet.mechanisms.base import Mechanism, kept_cases
 from discreet.mechanisms.registry import mechanism as named

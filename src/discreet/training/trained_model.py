@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from discreet.artefacts.certificate import Certificate, CertificateError, LedgerUse
-from discreet.artefacts.release import Release, check_target, check_unused
+from discreet.certificate import Certificate, CertificateError, LedgerUse
 from discreet.log.errors import LogError
 from discreet.log.files import atomic_write, readable
 from discreet.log.variants import Variants
@@ -20,6 +19,7 @@ from discreet.mechanisms.trained.base import Generative, ModelState, require_tor
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
+from discreet.releases import Release, check_target, check_unused
 from discreet.training.tensors import Arrays, TensorError, pack, unpack, unpack_header
 
 SUFFIX = ".discreet"

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 import numpy as np
 
 from discreet.arrays import Floats, Integers
-from discreet.drawing.plots import Curve, line_plot
 from discreet.language import translate
 from discreet.log.events import EventLog
 from discreet.log.instants import DAY, SECOND, microseconds
 from discreet.log.variants import Variants
+from discreet.report.plots import Curve, line_plot
 
 COLOURS = ("#2a9d5c", "#d1495b")
 """As in the paper: the original is green, the anonymised log red."""

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import Integers
-from discreet.distances.edits import Edits
-from discreet.distances.similarity import leave_equal
-from discreet.distances.transport import EXACT_PAIRS, Transport, transport
 from discreet.log.variants import Variants
+from discreet.models.edits import Edits
+from discreet.models.similarity import leave_equal
+from discreet.models.transport import EXACT_PAIRS, Transport, transport
 
 Buffer = Literal["length", "longest"]
 

@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from discreet import notebook
-from discreet.distances.similarity import log_similarity
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
+from discreet.models.similarity import log_similarity
 from discreet.privacy.randomness import Randomness
 from discreet.utility import attributes, model
 from discreet.utility.anomalies import Normality

@@ -10,16 +10,15 @@ import polars as pl
 
 from discreet._version import __version__
 from discreet.arrays import Floats, Integers
-from discreet.drawing.charts import Dots, bar_chart, dotted_chart, evenly, week_map
-from discreet.drawing.follows import draw_follows
-from discreet.drawing.pages import render_page
-from discreet.drawing.plots import Curve, line_plot
-from discreet.drawing.svg import SERIES
 from discreet.language import translate
 from discreet.log.events import EventLog
 from discreet.log.follows import Follows
 from discreet.log.instants import SECOND
 from discreet.privacy.randomness import Randomness
+from discreet.report.pages import render_page
+from discreet.report.plots import Curve, Dots, bar_chart, dotted_chart, evenly, line_plot, week_map
+from discreet.report.process_maps import draw_follows
+from discreet.report.svg import SERIES
 from discreet.utility.attributes import alike, common_columns
 from discreet.utility.before_after import month
 from discreet.utility.calendar import Timed

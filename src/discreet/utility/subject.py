@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.artefacts.certificate import reading_of
-from discreet.artefacts.release import Release
+from discreet.certificate import reading_of
 from discreet.log.errors import LogError
 from discreet.log.events import TIME, EventLog
 from discreet.log.files import opened
@@ -20,8 +19,9 @@ from discreet.log.follows import Follows
 from discreet.log.formats.variant_tables import is_variant_table, read_variants
 from discreet.log.loading import read_log
 from discreet.log.variants import Variants
-from discreet.models.document import TreeDocument
 from discreet.models.tree import Tree
+from discreet.models.writers import TreeDocument
+from discreet.releases import Release
 
 
 @dataclass(frozen=True)

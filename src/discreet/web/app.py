@@ -81,7 +81,7 @@ def _asset(name: str) -> bytes | None:
     """A static file of ours, by a name that we know."""
     here = files("discreet.web").joinpath("static")
     if name == "style.css":
-        common = files("discreet.drawing").joinpath("templates", "page.css").read_bytes()
+        common = files("discreet.report").joinpath("templates", "page.css").read_bytes()
         return common + here.joinpath("web.css").read_bytes()
     known = {entry.name for entry in here.iterdir()}
     return here.joinpath(name).read_bytes() if name in known else None

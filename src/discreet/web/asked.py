@@ -13,8 +13,8 @@ from sqlalchemy import Row
 from discreet.errors import DiscreetError
 from discreet.language import translate
 from discreet.log.files import LOG_SUFFIXES
-from discreet.officer.checking import SUFFIX
 from discreet.privacy.guarantee import Budget
+from discreet.releasing.verification import CERTIFICATE_SUFFIX
 from discreet.web import choosing
 from discreet.web.database import fresh_id
 from discreet.web.house import House, checked_purpose
@@ -170,7 +170,7 @@ def bring_certificate(house: House, person: Person, files: list[tuple[str, Binar
     """Keep a released file, its certificate or both, under names of ours, and queue the check."""
     if not 1 <= len(files) <= 2:
         raise WebError(translate("Choose a released file and its certificate, or one of them."))
-    others = [name for name, _ in files if not name.endswith(SUFFIX)]
+    others = [name for name, _ in files if not name.endswith(CERTIFICATE_SUFFIX)]
     if len(others) == 2 or (len(files) == 2 and not others):
         raise WebError(translate("One of the two files must end in .certificate.json."))
     kind = ""
@@ -181,11 +181,11 @@ def bring_certificate(house: House, person: Person, files: list[tuple[str, Binar
         kind = max(known, key=len)
     folder = house.settings.uploads / fresh_id()
     folder.mkdir(mode=0o700)
-    path = folder / f"file{kind}" if others else folder / f"file{SUFFIX}"
-    shown = shown_name((others or [files[0][0]])[0]).removesuffix(SUFFIX)
+    path = folder / f"file{kind}" if others else folder / f"file{CERTIFICATE_SUFFIX}"
+    shown = shown_name((others or [files[0][0]])[0]).removesuffix(CERTIFICATE_SUFFIX)
     try:
         for name, stream in files:
-            ending = kind if name in others else f"{kind}{SUFFIX}"
+            ending = kind if name in others else f"{kind}{CERTIFICATE_SUFFIX}"
             with (folder / f"file{ending}").open("wb") as kept:
                 shutil.copyfileobj(stream, kept, COPIED)
         return house.jobs.add("verify", person, {"file": str(path), "name": shown})

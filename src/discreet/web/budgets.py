@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from discreet.drawing.plots import Curve, line_plot
-from discreet.drawing.svg import SERIES
 from discreet.language import translate
 from discreet.ledger.account import Account
 from discreet.ledger.chain import Head
-from discreet.ledger.entering import spelling
+from discreet.ledger.entries import spelling
 from discreet.ledger.errors import LedgerError, NoLedgerError
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.location import Location
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.filters import Spend
 from discreet.privacy.guarantee import Budget
+from discreet.report.plots import Curve, line_plot
+from discreet.report.svg import SERIES
 from discreet.web.jobs import JOB_MARK
 from discreet.web.once import digest
 from discreet.web.settings import ConflictError, MissingError

@@ -16,8 +16,7 @@ from discreet.mechanisms import DEFAULT_MECHANISM
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.whole.declared_attributes import read_attributes
 from discreet.parameters import Parameter, ParameterError
-from discreet.privacy.words import certainty
-from discreet.privacy.words.levels import strength_of
+from discreet.privacy.wording import certainty, strength_of
 from discreet.releasing.catalogue import mechanism_class, mechanism_names
 from discreet.releasing.request import Output, Payment, Product, Request, default_mechanism
 
@@ -134,7 +133,7 @@ def offered(what: str) -> list[str]:
 
 def level_words(epsilon: float) -> str:
     """How much an epsilon protects, and what that means in guesses."""
-    from discreet.privacy.words import vocabulary
+    from discreet.privacy.wording import vocabulary
 
     level = vocabulary().levels[strength_of(epsilon, 0.0)]
     return translate(
@@ -147,7 +146,7 @@ def level_words(epsilon: float) -> str:
 
 def short_words(epsilon: float) -> str:
     """The same in few words."""
-    from discreet.privacy.words import vocabulary
+    from discreet.privacy.wording import vocabulary
 
     return translate(
         "%(level)s, a guess at most %(sure)s%% sure",

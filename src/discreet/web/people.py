@@ -13,7 +13,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from discreet.language import translate
-from discreet.ledger.entering import spelling
+from discreet.ledger.entries import spelling
 from discreet.web.database import (
     Database,
     browsers,

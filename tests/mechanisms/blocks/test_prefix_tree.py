@@ -9,14 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
-from discreet.mechanisms.blocks import prefix_growth, prefix_tree
-from discreet.mechanisms.blocks.prefix_growth import (
+from discreet.mechanisms.blocks import prefix_tree
+from discreet.mechanisms.blocks.prefix_tree import (
+    NoisyPrefixTree,
     Semantics,
     grow_by_levels,
     grow_privtree,
     privtree_noise,
+    round_to_total,
 )
-from discreet.mechanisms.blocks.prefix_tree import NoisyPrefixTree, round_to_total
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
@@ -121,7 +122,7 @@ def test_huge_budgets_give_back_the_log(log: Log, form: str, depth: int) -> None
 def test_growth_stays_within_its_public_bound(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefix_tree, "MOST_CANDIDATES", 300)
     wide = CountNoise.laplace(1000, 1)
-    monkeypatch.setattr(prefix_growth, "privtree_noise", lambda symbols, splits: (wide, 1))
+    monkeypatch.setattr(prefix_tree, "privtree_noise", lambda symbols, splits: (wide, 1))
     rng = Randomness.seeded(1)
     variants = Variants.from_counts({tuple("abcdefgh"): 10, tuple("hgfedcba"): 3})
     if form == "levels":

@@ -15,7 +15,6 @@ from scipy.stats import binom, chi2
 
 from discreet.arrays import Booleans, Floats
 from discreet.audits.canaries import audit_one_run
-from discreet.distances.similarity import relative_log_similarity
 from discreet.log.neighbours import Case, make_log
 from discreet.log.samples import sample_log
 from discreet.log.variants import Variants
@@ -30,6 +29,7 @@ from discreet.mechanisms.trained.sequence.mechanism import (
     ActivitySearch,
     seen_through,
 )
+from discreet.models.similarity import relative_log_similarity
 from discreet.parameters import ParameterError
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness

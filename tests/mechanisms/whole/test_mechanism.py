@@ -276,7 +276,6 @@ def test_parameters_that_make_no_sense_are_refused(
         ("laplace", ()),
         ("sacofa", ("rules=learn",)),
         ("sapa", ()),
-        ("auto", ("want=likeness",)),
         ("headtail", ()),
         ("choice", ("candidates=travas,laplace",)),
         ("sequence", ("steps=3",)),

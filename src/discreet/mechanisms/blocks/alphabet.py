@@ -2,20 +2,24 @@
 
 Mechanisms that invent behaviour need to know the activities without reading the log. They are
 given as a file with one label per line, or as a list of labels, and stored in the certificate:
-whoever declares them says that they are public. The text `from-log` takes them from the log
-instead; the guarantee then holds only on condition that the set of activities was public anyway.
+who declares them says that they are public. The text `from-log` takes them from the log instead;
+the guarantee then holds only on condition that the set of activities was public anyway.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from discreet.log.events import EventLog, Reads
 from discreet.log.variants import Variants
+from discreet.mechanisms.base import Fidelity, Mechanism
 from discreet.parameters import ParameterError, below_one, parameter
 from discreet.privacy.guarantee import Status
+from discreet.releases import A_co
 
 FROM_LOG = "from-log"
 
@@ -44,7 +48,7 @@ def delta_or_alphabet_parameter() -> Any:
 
 
 def read_alphabet(text: str) -> tuple[str, ...] | str:
-    """`from-log` as it is; anything else is the name of a file with one label per line."""
+    """The labels of a file with one label per line; `from-log` stays as it is."""
     if text == FROM_LOG:
         return FROM_LOG
     try:
@@ -81,7 +85,7 @@ def canonical_alphabet(alphabet: tuple[Any, ...] | str) -> tuple[str, ...] | str
 
 
 def labels_of(alphabet: tuple[str, ...] | str, log: Variants) -> tuple[str, ...]:
-    """The labels themselves; reads the log only for FROM_LOG."""
+    """The labels of the alphabet; those of the log, which it reads, for FROM_LOG."""
     if isinstance(alphabet, str):
         used = np.unique(log.codes)
         return tuple(sorted(log.activities[code] for code in used))
@@ -89,7 +93,7 @@ def labels_of(alphabet: tuple[str, ...] | str, log: Variants) -> tuple[str, ...]
 
 
 def alphabet_status(alphabet: tuple[str, ...] | str) -> tuple[Status, tuple[str, ...]]:
-    """The status that an otherwise proved guarantee has, and the condition to be named."""
+    """The status of a guarantee that is proved for a public alphabet, and its condition."""
     if isinstance(alphabet, str):
         return "conditional", (
             "the set of activities, which was taken from the log itself and must not be a secret",
@@ -98,11 +102,11 @@ def alphabet_status(alphabet: tuple[str, ...] | str) -> tuple[Status, tuple[str,
 
 
 def projected(log: Variants, labels: tuple[str, ...]) -> Variants:
-    """The log seen through the alphabet: other events are dropped, and cases left without any.
+    """The log without events outside the alphabet, and without the cases that this leaves empty.
 
     Each case is mapped on its own, without regard to the others. Neighbouring logs therefore stay
-    neighbours (or become equal), and whatever is proved for the projected log under add-remove
-    holds for the log itself. Nothing tells afterwards whether something was dropped. Codes of the
+    neighbours (or become equal), and what is proved for the projected log under add-remove holds
+    for the log itself. Nothing tells afterwards whether something was dropped. Codes of the
     result index `labels`.
     """
     seen = log.through(labels)
@@ -110,7 +114,7 @@ def projected(log: Variants, labels: tuple[str, ...]) -> Variants:
 
 
 def outside_advice(log: Variants, alphabet: Alphabet) -> list[str]:
-    """For the holder of the log only: how much lies outside the given alphabet."""
+    """A warning of events outside the given alphabet, for the holder of the log only."""
     if not isinstance(alphabet, tuple):
         return []
     unknown = sorted(set(labels_of(FROM_LOG, log)) - set(alphabet))
@@ -121,3 +125,39 @@ def outside_advice(log: Variants, alphabet: Alphabet) -> list[str]:
         f"{len(unknown)} activities of this log are not in the alphabet; their events are left "
         f"out: {shown}"
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverAlphabet(Mechanism[A_co]):
+    """A mechanism that sees the log through a public alphabet and may name any of its labels."""
+
+    reads: ClassVar[Reads] = "variants"
+
+    delta: float = parameter(
+        0.0,
+        "probability of an exception from epsilon; 0 for none, else far below 1/cases",
+        below_one,
+    )
+    fidelity: Fidelity = parameter(
+        "strict", "strict: the proved form; published: the paper's algorithm, whatever it costs"
+    )
+    alphabet: tuple[str, ...] | str | None = alphabet_parameter()
+
+    def _validate(self) -> None:
+        super()._validate()
+        if self.fidelity == "published":
+            object.__setattr__(self, "alphabet", self.alphabet or FROM_LOG)
+        required_alphabet(self.alphabet)
+
+    @property
+    def public_alphabet(self) -> tuple[str, ...] | str:
+        """The alphabet, which is always given: labels, or FROM_LOG."""
+        return required_alphabet(self.alphabet)
+
+    def _seen(self, log: EventLog) -> Variants:
+        """The log seen through the alphabet."""
+        return projected(log.variants, labels_of(self.public_alphabet, log.variants))
+
+    def advice(self, log: EventLog) -> list[str]:
+        """Warnings for the holder of the log."""
+        return super().advice(log) + outside_advice(log.variants, self.alphabet)

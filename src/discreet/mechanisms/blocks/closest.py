@@ -1,7 +1,7 @@
 """A private choice among releases: the one closest to the log, by the exponential mechanism.
 
 The score of a release is |L|·similarity in thousandths of a case, rounded down. One case more
-raises |L|·similarity by 0 to 2, exactly as it is computed (`distances.similarity.cases_in_place`,
+raises |L|·similarity by 0 to 2, exactly as it is computed (`models.similarity.cases_in_place`,
 any number of cases, whatever the solver underneath does). Rounding down to a grid that divides 2
 keeps that: the score rises by 0 to 2000 thousandths. It is monotone with sensitivity 2, so weights
 e^{ε·score/2} cost ε.
@@ -12,24 +12,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor
 
-from discreet.distances.similarity import MOST_CASES, cases_in_place
 from discreet.log.errors import LogError
 from discreet.log.events import EventLog
 from discreet.log.variants import Variants
+from discreet.models.similarity import MOST_CASES, cases_in_place
 from discreet.privacy.guarantee import Budget
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Choosing
 
 CHOICE = "choice of the candidate"
 
-CHOICE_SHARE = 0.1
-"""What the choice takes of epsilon."""
-
+# Proof
 SCORE_GRID = 1000
 """Scores count thousandths of a case."""
 
 SENSITIVITY = 2 * SCORE_GRID
-"""What one case may add to a score."""
+"""Most that one case adds to a score."""
+
+# Tuned
+CHOICE_SHARE = 0.1
+"""Share of epsilon for the choice."""
 
 
 def check_comparable(log: EventLog) -> None:
@@ -44,10 +46,10 @@ def closeness(log: Variants, release: Variants) -> int:
 
 
 def choosing(budget: Budget) -> Choosing:
-    """The step that chooses, at its share of a budget."""
+    """The step that pays for the choice, with its share of a budget."""
     return Choosing(CHOICE, budget.share(CHOICE_SHARE, 0).epsilon)
 
 
 def chosen(scores: Sequence[int], step: Choosing, rng: Randomness) -> int:
-    """The index of one of the scores."""
+    """The index of the chosen score; spends the step."""
     return step.choose(scores, SENSITIVITY, monotone=True, rng=rng)

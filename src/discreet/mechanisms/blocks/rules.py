@@ -1,9 +1,10 @@
-"""Behavioural rules between activities, and how many of them a prefix breaks.
+"""Behavioural rules between activities, how many of them a prefix breaks, and learned rules.
 
 The rules are those of behavioural appropriateness: `a` is always, never or sometimes followed by
 `b` (at any distance), always, never or sometimes preceded by it, and cases begin with one of a
 few activities. In a sequence `b` follows `a` if some `b` comes after the first `a`; `b` precedes
-`a` if some `b` comes before the last `a`. Both say first(·) < last(·).
+`a` if some `b` comes before the last `a`. Both say first(·) < last(·). They are given as public
+knowledge (`read_rules`) or learned from noisy counts (`learned_rules`, which has the proof).
 """
 
 from __future__ import annotations
@@ -18,18 +19,24 @@ import numpy as np
 from discreet.arrays import Booleans, Integers
 from discreet.log.variants import Variants
 from discreet.parameters import ParameterError
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import Step, least_noise
 
 KINDS = ("never_follows", "always_follows", "never_precedes", "always_precedes")
 RuleRows = tuple[tuple[str, ...], ...]
 """Rules as rows of texts, as a certificate stores them: (kind, activity, other activity), or
 ("first", activity)."""
 
+# Tuned
+SURE_FACTOR = 10
+"""Multiple of the noise's threshold that an activity's count reaches if rules may relate it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rules:
     """Rules over the activities 0 … n−1; `never_follows[a, b]`: after an `a` there is never a `b`.
 
-    `never_precedes[a, b]`: before an `a` there is never a `b`; likewise for always. `first` marks
+    `never_precedes[a, b]`: before an `a` there is never a `b`; the same for always. `first` marks
     the activities that a case may begin with.
     """
 
@@ -54,7 +61,7 @@ class Rules:
 
     @classmethod
     def of_rows(cls, rows: RuleRows, labels: tuple[str, ...]) -> Rules:
-        """Rules given as rows; those that name activities outside `labels` say nothing here."""
+        """The rules in these rows; a row that names an activity outside `labels` has no effect."""
         place = {label: code for code, label in enumerate(labels)}
         size = len(labels)
         matrices = {kind: np.zeros((size, size), dtype=np.bool_) for kind in KINDS}
@@ -68,7 +75,7 @@ class Rules:
 
     @cached_property
     def column_weights(self) -> tuple[Integers, Integers]:
-        """What a pair (x, y) costs in column y: if x comes before y, and if it does not."""
+        """Rules that a pair (x, y) breaks in column y if x comes before y, and if it does not."""
         broken = self.never_follows.astype(np.int64) + self.never_precedes.T
         return broken, self.always_precedes.T.astype(np.int64)
 
@@ -90,7 +97,7 @@ class Violations:
         self._at_root = True
 
     def of_candidates(self) -> Integers:
-        """Broken rules of every candidate, numbered prefix · symbols + symbol, ⊥ last.
+        """The number of rules that each candidate breaks, by prefix · symbols + symbol, ⊥ last.
 
         A prefix of one event is judged by the first activities alone, ⊥ at once breaks one rule.
         """
@@ -107,7 +114,7 @@ class Violations:
         return fresh
 
     def grow(self, parent: Integers, symbol: Integers) -> None:
-        """Follow the open prefixes that were kept: number of the prefix, activity appended."""
+        """Follow the open prefixes that were kept, by parent and appended activity."""
         row = np.arange(len(parent))
         column = self._column[parent]
         column[row, symbol] = self._fresh_columns()[parent, symbol]
@@ -139,7 +146,7 @@ def eventually_follows(variants: Variants) -> tuple[Integers, Integers, Integers
 
 
 def first_and_last(variants: Variants, part: Integers) -> tuple[Integers, Integers]:
-    """Where each activity comes first and last in each chosen variant; never: behind, and −1."""
+    """The first and last place of each activity in the chosen variants; absent: huge, and −1."""
     begin, end = variants.offsets[part[0]], variants.offsets[part[-1] + 1]
     owner = np.repeat(np.arange(len(part)), variants.lengths[part])
     place = np.arange(begin, end) - variants.offsets[:-1][part][owner]
@@ -178,7 +185,7 @@ def read_rules(text: str) -> RuleRows:
 
 
 def checked_rules(rows: RuleRows) -> RuleRows:
-    """The rows in order, each once; an error for a row that is none."""
+    """The rows in order, each once; raises ParameterError for a row that is no rule."""
     for row in rows:
         wanted = 2 if row[:1] == ("first",) else 3
         known = row[:1] == ("first",) or row[0] in KINDS
@@ -188,3 +195,54 @@ def checked_rules(rows: RuleRows) -> RuleRows:
                 f"{', '.join(KINDS)} with an activity and another"
             )
     return tuple(sorted(set(rows)))
+
+
+def learned_rules(variants: Variants, max_distinct: int, counting: Step, rng: Randomness) -> Rules:
+    """The rules that noisy counts of a log support; spends `counting`.
+
+    Of each case only its first d distinct activities count. Then a case adds at most one to each
+    of d counts "contains a", d² counts "a is followed by b" and one count "begins with a": L1
+    sensitivity d² + d + 1, L2 its root. Noise on all of them (nothing is left out for being
+    zero) makes the vector as private as the step says, and the rules read nothing else.
+
+    With τ from the noise: never if fewer than τ cases show the pair, always if fewer than τ fail
+    to, and both only between activities of at least 10τ cases. Cases begin with what at least τ
+    cases begin with, if anything stands out with 10τ.
+    """
+    size = len(variants.activities)
+    distinct = min(max_distinct, size)
+    present, follows, begins = eventually_follows(first_distinct(variants, distinct))
+    sensitivity = distinct**2 + distinct + 1
+    flat = np.concatenate([follows.ravel(), present, begins])
+    noise = least_noise(counting, sensitivity, sensitivity, len(flat))
+    flat = noise.added(flat, rng)
+    least = noise.threshold(len(flat))
+    follows = flat[: size * size].reshape(size, size)
+    present = flat[size * size : size * size + size]
+    frequent = present >= SURE_FACTOR * least
+    sure = frequent[:, None] & frequent[None, :]
+    never = (follows < least) & sure
+    begins = flat[-size:]
+    return Rules(
+        first=(begins >= least) | (begins.max() < SURE_FACTOR * least),
+        never_follows=never,
+        always_follows=(present[:, None] - follows < least) & sure & ~never,
+        never_precedes=never.T,
+        always_precedes=((present[None, :] - follows < least) & sure & ~never).T,
+    )
+
+
+def first_distinct(variants: Variants, most: int) -> Variants:
+    """Each sequence with the events of its first few distinct activities only."""
+    if most >= len(variants.activities) or not len(variants):
+        return variants
+    keep = np.zeros(len(variants.codes), dtype=np.bool_)
+    chunk = max(1, 4_000_000 // len(variants.activities))
+    for start in range(0, len(variants), chunk):
+        part: Integers = np.arange(start, min(start + chunk, len(variants)))
+        first, _ = first_and_last(variants, part)
+        rank = np.argsort(np.argsort(first, axis=1, kind="stable"), axis=1)
+        owner = np.repeat(np.arange(len(part)), variants.lengths[part])
+        span = slice(variants.offsets[part[0]], variants.offsets[part[-1] + 1])
+        keep[span] = rank[owner, variants.codes[span]] < most
+    return variants.keeping(keep)

@@ -18,12 +18,16 @@ from discreet.mechanisms.audit_cases import (
     AuditCase,
 )
 from discreet.mechanisms.base import Fidelity
-from discreet.mechanisms.blocks.alphabet import alphabet_status, labels_of, required_alphabet
-from discreet.mechanisms.blocks.over_alphabet import OverAlphabet
-from discreet.mechanisms.dpim.cases import GRID, Cases
-from discreet.mechanisms.dpim.choosing import choose, graph_steps, pair_noise
-from discreet.mechanisms.dpim.sampling import Sampler, round_steps
-from discreet.models.document import TreeDocument
+from discreet.mechanisms.blocks.alphabet import (
+    OverAlphabet,
+    alphabet_status,
+    labels_of,
+    required_alphabet,
+)
+from discreet.mechanisms.dpim.case_statistics import GRID, CaseStatistics
+from discreet.mechanisms.dpim.noisy_graph import choose, graph_steps, pair_noise
+from discreet.mechanisms.dpim.sampler import Sampler, round_steps
+from discreet.models.writers import TreeDocument
 from discreet.parameters import (
     ParameterError,
     below_one,
@@ -192,7 +196,7 @@ class DPIM(OverAlphabet[TreeDocument]):
 
     @property
     def shares(self) -> tuple[float, float, float]:
-        """r1, r2, r3."""
+        """The shares r1, r2 and r3 of the paper."""
         return self.share_pairs, self.share_structure, self.share_fitness
 
     @classmethod
@@ -258,7 +262,7 @@ class DPIM(OverAlphabet[TreeDocument]):
         return ("the number of individuals",)
 
     def _published_statement(self, asked: Budget) -> Statement:
-        """What the paper claims and why it fails.
+        """The guarantee as published: what the paper claims and why it fails.
 
         Report Noisy Max with Laplace noise of scale 1/ε costs 2ε under swap (one count falls,
         another rises); starts and ends are read anew in every sibling subtree, at worst |A|/2
@@ -314,10 +318,10 @@ class DPIM(OverAlphabet[TreeDocument]):
         return next(self._draw_many(log, 1, rng))
 
     def _draw_many(self, log: EventLog, runs: int, rng: Randomness) -> Iterator[TreeDocument]:
-        cases = Cases(log.variants, labels_of(self.public_alphabet, log.variants))
+        cases = CaseStatistics(log.variants, labels_of(self.public_alphabet, log.variants))
         return (self._document(cases, rng) for _ in range(runs))
 
-    def _document(self, cases: Cases, rng: Randomness) -> TreeDocument:
+    def _document(self, cases: CaseStatistics, rng: Randomness) -> TreeDocument:
         if self.sampled:
             tree, fitness = self._sampler(cases).draw(cases, rng)
         else:
@@ -328,7 +332,7 @@ class DPIM(OverAlphabet[TreeDocument]):
         shown = None if tree is None or self.cases_per_individual else min(max(fitness, 0.0), 1.0)
         return TreeDocument(tree, shown)
 
-    def _sampler(self, cases: Cases) -> Sampler:
+    def _sampler(self, cases: CaseStatistics) -> Sampler:
         published = self.fidelity == "published"
         epsilon = self.case_budget.epsilon
         rounds = None
@@ -349,7 +353,7 @@ class DPIM(OverAlphabet[TreeDocument]):
             rounds=rounds,
         )
 
-    def _pair_bounds(self, cases: Cases) -> tuple[int, int]:
+    def _pair_bounds(self, cases: CaseStatistics) -> tuple[int, int]:
         """Bounds on n. The paper's own come from the log: 15 around the pairs that occur."""
         activities = len(cases.labels)
         lowest, highest = activities, 4 * activities

@@ -1,7 +1,14 @@
-"""Candidates: sequences that the log may well hold, sampled from what is already released."""
+"""Candidates for the support: sequences that the log may well hold, and the central few of them.
+
+Walks through the directly-follows graph of the released variants, slips of these variants, and
+samples of a model (`Walker`) are put together; greedy k-median picks those that stand for the
+others. All of it reads released numbers only: post-processing.
+"""
 
 from __future__ import annotations
 
+import heapq
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
@@ -11,15 +18,18 @@ import numpy.typing as npt
 from discreet.arrays import Floats, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
-from discreet.mechanisms.headtail.language import Language
-from discreet.mechanisms.headtail.nearness import joined
+from discreet.mechanisms.headtail.votes import distances, joined
+from discreet.models.automaton import Automaton
 from discreet.models.inductive import inductive_miner
+from discreet.models.petri import net_of
+from discreet.models.tree import Tree
 
+# Tuned on generated logs (bench/headtail_fit.py; docs/mechanisms/headtail.md says what on what)
 MOST_SAMPLES, MOST_SAMPLED_EVENTS = 12_000, 120_000
-"""Sequences that are sampled at most, and their events."""
+"""Most sequences that are sampled, and most events of all of them."""
 
 PHASES = 9
-"""Phases of a case."""
+"""Number of phases of a case; see `phases`."""
 
 SLIPS = 0.4
 """Slips of released variants for each walk through their graph."""
@@ -29,13 +39,32 @@ UNSEEN_STEPS = 1.0
 variants: with a small head more has to be guessed."""
 
 ENOUGH_CLEAR = 40
-"""So many sequences within the model of the head are enough to choose from."""
+"""Number of sequences within the model of the head that are enough to choose from."""
 
 MODELLED_HEAD = 500
-"""Variants of the head that make its model, the most frequent ones."""
+"""Number of variants of the head that make its model: the most frequent ones."""
 
 UNKNOWN_STEP = 1e-9
-"""Weight of a step that a language allows and the chain does not know."""
+"""Weight of a step that the language allows and the chain has never seen."""
+
+MOST_COMPARED = 2000
+"""Most candidates that are compared with each other: the most frequent ones."""
+
+LEAST_COMPARED = 60
+"""Candidates that are compared in any case; each case that they stand for adds three."""
+
+LONG_EVENTS = 30
+"""Mean number of events above which fewer candidates are compared, to bound the time."""
+
+USUAL_CELLS, MOST_CELLS = 400, 1000
+"""Most elements that a support gains: the first number or, up to the second, as many as there are
+voting cases times epsilon."""
+
+LEAST_MASS = 0.02
+"""Least predicted votes of a new element, in deviations of a vote's noise."""
+
+LEAST_CELLS = 4
+"""Number of elements that a support gains whatever the noise."""
 
 
 def phases(steps: Integers) -> Integers:
@@ -45,7 +74,7 @@ def phases(steps: Integers) -> Integers:
 
 
 def context(level: int, base: int, steps: Integers, past: list[Integers]) -> Integers:
-    """What the next activity may depend on, as a number; `past` holds the last ones first.
+    """The context of the next activity as a number; `past` holds the last activities first.
 
     Level 0: the last activity. Level k: the phase and the last k activities.
     """
@@ -59,13 +88,13 @@ def context(level: int, base: int, steps: Integers, past: list[Integers]) -> Int
 
 @dataclass(frozen=True)
 class Walker(ABC):
-    """What knows how likely each activity is to follow; the code after them is start and end."""
+    """A model of what follows in a case; the code after the activities is start and end."""
 
     activities: tuple[str, ...]
 
     @abstractmethod
     def chances(self, history: Integers) -> Floats:
-        """How likely each activity, or the end, is to follow each row, which begins with START."""
+        """The weight of each activity, and of the end, after each row, which begins with START."""
 
     def sample(
         self,
@@ -74,7 +103,7 @@ class Walker(ABC):
         generator: np.random.Generator,
         within: Language | None = None,
     ) -> Variants:
-        """Sequences that came to their end within the length; all, cut off, if few did.
+        """Sequences that ended within the length; if at most a tenth did, the others cut off.
 
         `within` leaves out steps that lead out of a language.
         """
@@ -119,7 +148,7 @@ class Chain(Walker):
     levels: list[tuple[Integers, Floats]]
 
     def chances(self, history: Integers) -> Floats:
-        """How likely each activity, or the end, is to follow; see `Walker`."""
+        """The weight of each activity, and of the end; see `Walker`."""
         base = len(self.activities) + 1
         step = history.shape[1] - 1
         past = [history[:, max(step - back, 0)] for back in range(len(self.levels))]
@@ -131,7 +160,7 @@ class Chain(Walker):
 
 
 def located(contexts: Integers, wanted: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """Where each wanted number is in a sorted list, and whether it is there at all."""
+    """The place of each wanted number in a sorted list, and whether it is there."""
     place = np.minimum(np.searchsorted(contexts, wanted), len(contexts) - 1)
     return place, contexts[place] == wanted
 
@@ -165,7 +194,8 @@ def recombined(
     """Walks through the directly-follows graph of the released variants, each weighted once.
 
     For a clear model they stay within the language of the one that the released variants make, so
-    that whoever discovers a model finds that one; where it has few sequences, half of them do.
+    that a model discovered from the release is that one; where it has few sequences, half of them
+    do.
     """
     source, target, _ = pairs(head)
     size = len(head.activities) + 1
@@ -200,7 +230,7 @@ def slipped(head: Variants, samples: int, generator: np.random.Generator) -> Var
 
 
 def mixed(some: Variants, others: Variants, share: float = 0.5) -> Variants:
-    """Both, `share` of the weight on the first ones."""
+    """The sequences of both, with `share` of the weight on the first."""
     parts = [(some, share), (others, 1 - share)]
     return joined(
         *(
@@ -213,6 +243,87 @@ def mixed(some: Variants, others: Variants, share: float = 0.5) -> Variants:
 
 
 def enough(cases: float, length: float) -> int:
-    """How many samples of this length are worth the time for so many cases."""
+    """Number of samples of this mean length that are worth the time for this many cases."""
     most = min(MOST_SAMPLES, MOST_SAMPLED_EVENTS / max(length, 1.0))
     return int(min(max(10 * cases, 50), most))
+
+
+class Language:
+    """What may follow in each state of a tree, for walks over `activities` and then the end.
+
+    The end has the code after the last activity. States are numbered from 0, the start.
+    """
+
+    def __init__(self, tree: Tree, activities: tuple[str, ...]) -> None:
+        silent = tuple(sorted(set(tree.labels) - set(activities)))
+        self._automaton = Automaton(net_of(tree), activities + silent)
+        self._symbols = np.append(np.arange(len(activities)), len(activities) + len(silent))
+        self._named = np.append(self._automaton.known[: len(activities)], True)
+        self._rows: dict[int, npt.NDArray[np.bool_]] = {}
+
+    def allowed(self, states: Integers) -> npt.NDArray[np.bool_]:
+        """Whether each activity, or the end, may come next: one row per state."""
+        found, place = np.unique(states, return_inverse=True)
+        rows: npt.NDArray[np.bool_] = np.array([self._row(state) for state in found.tolist()])
+        return rows[place]
+
+    def _row(self, state: int) -> npt.NDArray[np.bool_]:
+        if state not in self._rows:
+            steps, _ = self._automaton.lookup(np.full(len(self._symbols), state), self._symbols)
+            taken = [self._automaton.steps[step] for step in steps.tolist()]
+            fits = np.array([step.missing == 0 for step in taken])
+            fits[-1] &= taken[-1].surplus == 0
+            self._rows[state] = fits & self._named
+        return self._rows[state]
+
+    def after(self, states: Integers, following: Integers) -> Integers:
+        """The states that follow these states by these activities."""
+        return self._automaton.lookup(states, self._symbols[following])[1]
+
+
+def central(candidates: Variants, head: Variants, cases: float, deviation: float) -> Variants:
+    """The candidates that most lower the distance of all candidates to the support (k-median).
+
+    Greedy, on top of the head. `cases` is how many cases the candidates stand for, `deviation`
+    that of a vote's noise. A gain only falls as the support grows, so old gains bound new ones
+    and few are computed anew.
+    """
+    length = candidates.events / max(candidates.cases, 1)
+    affordable = MOST_COMPARED * min(1.0, LONG_EVENTS / max(length, 1.0))
+    compared = int(min(affordable, LEAST_COMPARED + 3 * max(cases, 0.0)))
+    often = np.sort(np.argsort(-candidates.counts, kind="stable")[:compared])
+    pool = candidates.take(often)
+    weight = (pool.counts * (max(cases, 1.0) / max(pool.cases, 1))).astype(np.float32)
+    apart = distances(pool, pool)
+    left = np.ones(len(pool), dtype=np.float32)
+    if len(head):
+        left = distances(pool, head).min(axis=1)
+    most = int(min(max(USUAL_CELLS, cases * math.sqrt(2) / deviation), MOST_CELLS))
+    chosen = _greedy(apart, weight, left, most, LEAST_MASS * deviation)
+    return pool.take(np.array(chosen, dtype=np.int64))
+
+
+def _greedy(
+    apart: npt.NDArray[np.float32],
+    weight: npt.NDArray[np.float32],
+    left: npt.NDArray[np.float32],
+    most: int,
+    least_mass: float,
+) -> list[int]:
+    gains = np.maximum(left - apart, 0) @ weight
+    bounds = [(-float(gain), place) for place, gain in enumerate(gains)]
+    heapq.heapify(bounds)
+    chosen: list[int] = []
+    while bounds and len(chosen) < most:
+        _, place = heapq.heappop(bounds)
+        closer = np.maximum(left - apart[place], 0)
+        gain = float(closer @ weight)
+        if bounds and gain < -bounds[0][0] * (1 - 1e-6):
+            heapq.heappush(bounds, (-gain, place))
+            continue
+        mass = float(weight[closer > 0].sum())
+        if gain <= 1e-9 or (len(chosen) >= LEAST_CELLS and mass < least_mass):
+            break
+        chosen.append(place)
+        left = np.minimum(left, apart[place])
+    return chosen

@@ -1,4 +1,4 @@
-"""The mechanism: what it asks of the log, in which order, and why that is private."""
+"""headtail: what it asks of the log, in which order, and why that is private."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ from discreet.mechanisms.blocks.alphabet import (
     outside_advice,
     projected,
 )
-from discreet.mechanisms.headtail.prediction import way
-from discreet.mechanisms.headtail.sampled import read_cases
+from discreet.mechanisms.headtail.coverage import chosen_way
 from discreet.mechanisms.headtail.spending import (
     FEW_HIDDEN,
     MANY_HIDDEN,
@@ -42,7 +41,7 @@ from discreet.mechanisms.headtail.spending import (
     reserved,
     spending,
 )
-from discreet.mechanisms.headtail.tail import MOST_VOTED, Tail
+from discreet.mechanisms.headtail.tail import MOST_VOTED, Tail, read_cases
 from discreet.mechanisms.headtail.votes import Estimate
 from discreet.parameters import ParameterError, between, parameter
 from discreet.privacy.guarantee import Budget
@@ -53,11 +52,11 @@ if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
 _LETTERS = ascii_uppercase + ascii_lowercase[:8]
-"""Of which there are more pairs than variants that hidden cases may vote for."""
+"""Letters with more pairs than variants that hidden cases may vote for."""
 
 
 def tied_head(voted: int, tied: int) -> Pair:
-    """A head of which so many variants are open to votes; so many tie around the last of them."""
+    """A head with `voted` variants open to votes; `tied` variants tie around the last of them."""
     words = list(product(_LETTERS, repeat=2))[: voted + tied - tied // 2]
     counts = {word: 50 if place < voted - tied // 2 else 40 for place, word in enumerate(words)}
     return Pair(
@@ -71,11 +70,11 @@ def tied_head(voted: int, tied: int) -> Pair:
 
 
 TIED_HEAD = tied_head(MOST_VOTED, 312)
-"""The one that one more case makes frequent comes last of all whatever decides between equals but
+"""The variant that one more case makes frequent comes last of its equals by any order but that of
 raw counts, by which it came first of them without that case."""
 
 LEAST_EPSILON, LEAST_DELTA = 1e-5, 1e-100
-"""Budgets of a case below which there is nothing but noise."""
+"""Least budget of a case: below it there is nothing but noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +83,7 @@ class HeadTail(Mechanism[Variants]):
 
     1. *Coverage probe.* With t half the number of cases of which a variant is shown half of the
        time, a public number: the noisy sums over the variants of max(0, n − t) and of min(n, t).
-    2. *Head.* Unless the probe says that it would cover too little (`prediction.py`): variants by
+    2. *Head.* Unless the probe says that it would cover too little (`coverage.py`): variants by
        partition selection with a reserve (`privacy/reserved.py`).
     3. *Candidates.* Recombinations and slips of the head; and samples of a model of what is hidden,
        if these cases stand out from its noise, or if there is no head. Learning takes the noisy
@@ -114,8 +113,8 @@ class HeadTail(Mechanism[Variants]):
     Tail, (ε₂, δ₂)-DP on the hidden cases, by basic composition of
     - their number and the histogram of their lengths: a case changes one count by one; discrete
       Laplace;
-    - the votes, likewise: for a released list the nearest element depends on the case only, ties
-      going to the first;
+    - the votes, by the same noise: for a released list the nearest element depends on the case
+      only, ties going to the first;
     - the model, if one is learned. A case adds to each table (of activities; of pairs, triples and
       quadruples) a vector whose squared L2 norm is at most B, scaled and rounded down case by case
       (`Contributions`); B is chosen from the noisy lengths. Discrete Gaussian noise of variance
@@ -207,7 +206,7 @@ class HeadTail(Mechanism[Variants]):
 
     @property
     def _needs(self) -> Reads:
-        """What is read: sequences of a few variants suffice if the tail reads a sample."""
+        """Counts only if the tail reads a sample, which needs the sequences of a few variants."""
         return "counts" if self.tail_sample < 1 and self.alphabet is None else self.reads
 
     @property
@@ -263,7 +262,7 @@ class HeadTail(Mechanism[Variants]):
         return self.step(f"{way}: head", Selecting)
 
     def _probed(self, cases: VariantCounts, rng: Randomness) -> tuple[Estimate, str]:
-        """The number of cases, and which way to go.
+        """The number of cases, and the way to go; spends the coverage probe.
 
         By noisy numbers of cases beyond half the selection's threshold, and up to it.
         """
@@ -278,4 +277,4 @@ class HeadTail(Mechanism[Variants]):
             return about, NO_HEAD
         model = self.step(f"{NO_HEAD}: what follows", Gaussian)
         rho = float(model.rho) * self.tail_sample**2
-        return about, way(frequent, rare, noise, rho, self.alphabet is not None)
+        return about, chosen_way(frequent, rare, noise, rho, self.alphabet is not None)

@@ -1,49 +1,170 @@
-"""Noisy n-grams of the cases, and the Markov chain that they make.
+"""Noisy n-grams of the hidden cases, and the Markov chain that they make.
 
-What each step costs is given by the caller; the proof is in `mechanism.py`.
+`Tables` says how much a case may add to each table and which noise each draws, from the steps that
+the tail may spend. First the activities are counted (`found_activities`), then what follows which
+context (`learned`); contexts of the next table are chosen by the noisy tables before. The proof is
+that of `mechanism.py`.
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 
 from discreet.arrays import Floats, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
-from discreet.mechanisms.blocks.contributions import Contributions
+from discreet.mechanisms.blocks.contributions import Contributions, Norm
 from discreet.mechanisms.headtail.candidates import (
     PHASES,
     Chain,
     context,
     located,
 )
-from discreet.mechanisms.headtail.tables import Tables
+from discreet.mechanisms.headtail.spending import DOWN
+from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.steps import LARGEST_BOUND, Gaussian, Laplace, Step
+from discreet.privacy.transcript import note
+
+# Proof
+MOST_STEPS = LARGEST_BOUND // 64
+"""Largest bound on a case's contribution to a table: a table takes a small part of the budget, and
+its noise must still fit."""
+
+MOST_LABELS = 64
+"""Most activities of a case that can be named through it, if the alphabet is not public; see
+`Tables.unseen_threshold`."""
+
+# Tuned on generated logs (bench/headtail_fit.py; docs/mechanisms/headtail.md says what on what)
+CLEAR_LABEL = 5.0
+"""Deviations of the noise by which a public activity must stand out to be used: a model of more
+activities has more weights, and learns each of them worse."""
+
+FEWEST_LABELS, LABELS_PER_EVENT = 12, 0.5
+"""Number of the most frequent public activities that are used whatever the noise where no head
+names any, in all or per event of a case, whichever is more: a few cannot tell long cases."""
 
 LEVELS = ((1.0,), (0.45, 0.55), (0.28, 0.44, 0.28))
-"""Of the budget for contexts: the levels of context, as many as the noise allows."""
+"""Shares of the budget for contexts, by level, for one, two and three levels of context."""
 
 REACH = (8.0, 40.0)
-"""Deviations of the noise by which an activity must stand out for each further level."""
+"""Deviations of the noise by which the average activity stands out where there is a second and a
+third level of context."""
 
 OPEN = 5.0
-"""A context is opened if its noisy count exceeds so many deviations of the noise."""
+"""Deviations of the noise that a context's count exceeds where the next level refines it."""
 
 ZERO, FAINT_ZERO = 2.0, 0.8
-"""Counts below so many deviations are taken as noise; the second where nearly all would be."""
+"""Deviations of the noise below which a count is taken as noise; the second where nearly all
+counts are faint."""
 
 FAINT = 2.0
-"""Nearly all would be where pairs are all there is and the average one is fewer deviations."""
+"""Deviations by which the average pair stands out below which nearly all counts are faint."""
 
 SMOOTH = (0.3, 10.0)
-"""Weight of the shorter context, in deviations: for pairs, and for longer ones."""
+"""Weight of the shorter context, in deviations of the noise: for pairs, and for longer ones."""
 
 SHARPEN = 1.35
 """Exponent of the probabilities: likely sequences make better candidates than typical ones."""
 
 
+@dataclass(frozen=True)
+class Tables:
+    """The noise for counts of activities, and for counts of what follows what.
+
+    `bound` limits what a case adds to a table: as a sum where the noise is Laplace, as a sum of
+    squares where it is Gaussian.
+    """
+
+    activities: Laplace | Gaussian
+    following: Laplace | Gaussian
+    bound: int
+
+    @classmethod
+    def of(cls, steps: Step, name: str, length: float) -> Tables:
+        """The tables that the steps of a tail pay for, for cases of about this length."""
+        leaves = [steps.named(f"{name}: activities"), steps.named(f"{name}: what follows")]
+        activities, following = (x for x in leaves if isinstance(x, Laplace | Gaussian))
+        bound = length + 1 if isinstance(following, Laplace) else length / 2 + 1
+        return cls(activities, following, max(1, min(MOST_STEPS, round(bound))))
+
+    @property
+    def norm(self) -> Norm:
+        """The norm in which a case's contribution is bounded."""
+        return "l1" if isinstance(self.following, Laplace) else "l2"
+
+    @property
+    def naming(self) -> CountNoise:
+        """The noise on the counts of activities."""
+        return self.activities.noise(self.bound)
+
+    def part(self, share: float) -> CountNoise:
+        """The noise of a table that spends this share of what contexts may cost."""
+        return self.following.noise(Fraction(self.bound) / Fraction(share * DOWN))
+
+    @property
+    def rho(self) -> float:
+        """The ρ that contexts may cost."""
+        return float(self.following.rho or 0.0)
+
+    def standing_out(self, length: float) -> float:
+        """Weight of one step of a case of this length, in deviations of the noise."""
+        if isinstance(self.following, Laplace):
+            return self.following.epsilon / (math.sqrt(2) * length)
+        return math.sqrt(2 * self.rho / length)
+
+    @property
+    def unseen_threshold(self) -> float:
+        """A noisy count that activities of a single case pass with probability `exception` at most.
+
+        Such an activity has a count of at most the root of `bound`, and a case has at most
+        MOST_LABELS of them. Discrete Gaussian noise reaches x no more likely than the continuous
+        one reaches a step of the grid less.
+        """
+        delta = self.activities.exception
+        chance = delta * (1 - delta) / MOST_LABELS
+        spread = -NormalDist().inv_cdf(chance) * self.naming.deviation
+        return (math.sqrt(self.bound) + 1 + spread) * (1 + 1e-6)
+
+
+def found_activities(
+    cases: Variants, public: bool, fewest: int, tables: Tables, rng: Randomness
+) -> dict[str, float]:
+    """Activities that may be named, with noisy numbers of cases; spends their step.
+
+    Those whose noisy count passes a threshold: without a public alphabet one that hides single
+    cases, with one the count that tells them from noise, and the `fewest` most frequent ones in
+    any case. Without one only activities that some case counts towards may pass at all, and a
+    case with more than MOST_LABELS activities of its own adds no further chances.
+    """
+    owner = np.repeat(np.arange(len(cases)), cases.lengths)
+    given = Contributions.of(owner, cases.codes, len(cases.activities))
+    first = np.searchsorted(given.owner, np.arange(len(cases)))
+    few = np.arange(len(given.owner)) - first[given.owner] < MOST_LABELS
+    given = Contributions(
+        given.owner[few], given.key[few], np.ones(few.sum(), np.int64), given.size
+    )
+    noise = tables.naming
+    noted = noise if public else replace(noise, name="")  # counts of unnamed ones stay unsaid
+    shown = given.noisy_counts(cases.counts, tables.bound, tables.norm, noted, rng)
+    if public:
+        passed = shown > CLEAR_LABEL * noise.deviation
+        passed[np.argsort(-shown, kind="stable")[:fewest]] = True
+    else:
+        passed = np.zeros(given.size, dtype=bool)
+        passed[given.key] = True
+        passed &= shown > tables.unseen_threshold
+        note(noise.name, np.sort(shown[passed])[::-1])
+    return {cases.activities[i]: float(shown[i]) for i in np.flatnonzero(passed)}
+
+
 def reach(tables: Tables, labels: int, cases: float, length: float) -> float:
-    """By how many deviations of the noise the average activity stands out."""
+    """Deviations of the noise by which the average activity stands out."""
     return max(cases, 0.0) * length * tables.standing_out(length) / (labels + 1)
 
 
@@ -54,10 +175,11 @@ def learned(
     reached: float,
     rng: Randomness,
 ) -> Chain:
-    """A chain of noisy counts of what follows which context, each smoothed by the less precise.
+    """A chain of noisy counts of what follows which context; spends `tables.following`.
 
-    `overall` is how likely each activity, and the end, is anywhere, and `reached` by how much
-    activities stand out: the more they do, the more precise the contexts.
+    Each level is smoothed by the less precise one. `overall` is how likely each activity, and the
+    end, is anywhere, and `reached` by how much activities stand out: the more they do, the more
+    precise the contexts.
     """
     mark = len(cases.activities)
     base = mark + 1
@@ -109,7 +231,7 @@ def _refined(
 
 
 def _less_precise(levels: list[tuple[Integers, Floats]], contexts: Integers, base: int) -> Floats:
-    """For each context of the next level the weights of the most precise one it refines."""
+    """The weights of the most precise context that each one of the next level refines."""
     found = levels[0][1][contexts % base]
     phase = contexts // base ** len(levels)
     for level, (listed, weights) in enumerate(levels[1:], start=1):

@@ -1,6 +1,6 @@
 """Model pruning: leave out sequences that blur the model which a reader would discover.
 
-Post-processing only: it reads the release itself, the best picture of the log there is.
+It reads the release only, the best picture of the log there is: post-processing.
 """
 
 from __future__ import annotations
@@ -9,43 +9,45 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Booleans, Floats
-from discreet.distances.edits import edit_distances
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
+from discreet.models.edits import edit_distances
 from discreet.models.inductive import inductive_miner
-from discreet.models.prefixes import PrefixTree
-from discreet.models.replay import replay
+from discreet.models.replay import PrefixTree, replay
 from discreet.models.tree import Tree
 
+# Tuned on generated logs (bench/headtail_fit.py; docs/mechanisms/headtail.md says what on what)
 WORTH = 1.0
-"""How much a better model counts: F-score against the distance that cases are moved."""
+"""Weight of the model's F-score against the mean distance by which cases are moved."""
 
 SHOWN = 0.007
-"""How far cases of the head may be moved on average: what was seen is worth more than a model."""
+"""Largest mean distance by which cases of the head are moved: what was seen is worth more than a
+model."""
 
 MOVED = 0.15
-"""How far all cases may be moved on average."""
+"""Largest mean distance by which all cases are moved."""
 
 READERS = {0.1: 0.25, 0.2: 0.75}
-"""Shares of rare behaviour that the reader's miner may leave out, and how much each counts. Miners
+"""Shares of rare behaviour that the reader's miner may leave out, and the weight of each. Miners
 differ in details: what is good for the usual one and not bad for another is good for more."""
 
 LANGUAGES = (0.05, 0.1, 0.2, 0.3, 0.4)
-"""Models of the release, by the share of rare behaviour they leave out, that invented sequences
-may have to fit."""
+"""Shares of rare behaviour left out of models of the release that invented sequences may have to
+fit."""
 
 RARE = (0.001, 0.003, 0.01, 0.03, 0.1)
 """Shares of the cases: invented sequences with a step that fewer cases take may have to go."""
 
 COMMON = 0.3
-"""Steps that more cases take are not questioned."""
+"""Share of the cases from which on a step is not questioned."""
 
+# Tuned for speed on two cores
 TRIALS = 150
-"""Choices of sequences that are compared at most."""
+"""Most choices of sequences that are compared."""
 
 MOST_SEQUENCES, MOST_LABELS = 600, 60
-"""Releases of more sequences or of more activities are left as they are: too many comparisons, and
-models that nobody reads."""
+"""Most sequences and activities of a release that is pruned: more take too many comparisons and
+make models that nobody reads."""
 
 
 class Judge:
@@ -69,7 +71,7 @@ class Judge:
 
     @property
     def tired(self) -> bool:
-        """Whether enough has been tried."""
+        """Whether as many choices were tried as may be."""
         return len(self._tried) >= TRIALS
 
     def improves(self, keep: Booleans) -> bool:
@@ -87,9 +89,9 @@ class Judge:
         return True
 
     def kept(self, keep: Booleans) -> tuple[Variants, Floats]:
-        """These sequences, with the cases of each other one moved to the nearest.
+        """These sequences, with the cases of each other one moved to the nearest of them.
 
-        And how far each sequence moves, over the number of cases.
+        And how far a case of each sequence moves, over the number of cases.
         """
         places = np.flatnonzero(keep)
         distances = self._apart[:, places]
@@ -98,7 +100,7 @@ class Judge:
         return self.release.take(places, counts), distances.min(axis=1) / self.release.cases
 
     def _f_score(self, chosen: Variants) -> float:
-        """The mean over the models that readers may discover."""
+        """The mean F-score over the models that readers may discover."""
         return sum(
             counts * self._harmonic(inductive_miner(chosen, noise, greedy=True))
             for noise, counts in READERS.items()
@@ -146,7 +148,7 @@ def pruned(release: Variants, head: Variants) -> Variants:
 
 
 def _steps(release: Variants) -> tuple[npt.NDArray[np.bool_], Floats]:
-    """Which sequences take each step from one activity to the next, and how many cases do.
+    """The sequences that take each step from an activity to the next, and the share of cases.
 
     The rarest step first; starts and ends are steps too.
     """
@@ -160,7 +162,7 @@ def _steps(release: Variants) -> tuple[npt.NDArray[np.bool_], Floats]:
 
 
 def _restored(judge: Judge) -> bool:
-    """Whether sequences that were left out came back, in halves, where that does no harm."""
+    """Bring back sequences that were left out, by halves, where it helps; whether any came back."""
     out = np.flatnonzero(~judge.best)
     order = np.argsort(judge.release.counts[out], kind="stable")
     waiting = [part for part in np.array_split(out[order], 2) if len(part)]

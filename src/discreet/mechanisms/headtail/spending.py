@@ -1,4 +1,7 @@
-"""What headtail spends: one tree of steps, whose leaves draw all of its noise."""
+"""The budget of headtail: one tree of steps, whose leaves draw all of its noise.
+
+The argument that they may be added up so is in `mechanism.py`.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,23 @@ from discreet.privacy.steps import (
     Step,
 )
 
-PROBE, LEAST_PROBE, MOST_PROBE = 0.04, 0.01, 0.065
-"""Share of epsilon for the coverage probe; and what it is worth at least, up to the last share:
-with less it says nothing about a thousand cases."""
-
 NO_HEAD, FEW_HIDDEN, MANY_HIDDEN = "no head", "few hidden", "many hidden"
-"""The ways of a release: a tail of all cases, or of those that a head hides."""
+"""The ways of a release: a tail of all cases, or a head and a tail of the cases that it hides."""
+
+# Proof
+DOWN = 1 - 2.0**-40
+"""Factor that rounds a share down by more than floats err."""
+
+# Tuned on generated logs (bench/headtail_fit.py; docs/mechanisms/headtail.md says what on what)
+PROBE, LEAST_PROBE, MOST_PROBE = 0.04, 0.01, 0.065
+"""Share of epsilon for the coverage probe; the epsilon that it gets at least, and the largest share
+for that: with less it says nothing about a thousand cases."""
 
 RESERVES = {FEW_HIDDEN: 0.75, MANY_HIDDEN: 0.85}
-"""Part of epsilon that the cases keep which the head does not show."""
+"""Part of epsilon that is kept for the cases which the head does not show."""
 
 CLEAR_RESERVE = 0.6
-"""The part if few are hidden and a clear model is wanted, which is made by the head."""
+"""That part if few cases are hidden and a clear model is wanted, which the head makes."""
 
 HEAD_DELTA = 0.8
 """Part of delta for the head; the rest is for a model of the hidden cases."""
@@ -40,8 +48,8 @@ SIZE = 0.06
 """Share of a tail's epsilon for the number of hidden cases."""
 
 LENGTHS, LEAST_LENGTHS, MOST_LENGTHS = 0.05, 0.01, 0.2
-"""Share of a tail's epsilon for the lengths of cases; and what they are worth at least, up to the
-last share: not to know how long cases are costs more than anything else."""
+"""Share of a tail's epsilon for the lengths of cases; the epsilon that they get at least, and the
+largest share for that: not to know how long cases are costs more than anything else."""
 
 VOTES, VOTES_BESIDE_HEAD = 0.3, 0.4
 """Share of a tail's epsilon for the votes if a model is learned: without a head, where the model is
@@ -52,8 +60,6 @@ ACTIVITIES = 0.3
 
 UNSEEN_DELTA = 0.2
 """Part of a model's delta for showing an activity that only one case has."""
-
-_DOWN = 1 - 2.0**-40
 
 
 def probe_share(epsilon: float) -> float:
@@ -79,23 +85,23 @@ def spending(budget: Budget, share: float = 1.0, clear_model: bool = False) -> S
 
 
 def with_head(of: str, budget: Budget, reserve: float, share: float = 1.0) -> Reserved:
-    """A head, and a tail of what it hides."""
-    kept = budget.epsilon * reserve * _DOWN
-    selection = ReservedSelection(budget.epsilon, budget.delta * HEAD_DELTA * _DOWN, kept)
-    left = Budget(kept, budget.delta * (1 - HEAD_DELTA) * _DOWN)
+    """The steps of a head, and of a tail of what it hides."""
+    kept = budget.epsilon * reserve * DOWN
+    selection = ReservedSelection(budget.epsilon, budget.delta * HEAD_DELTA * DOWN, kept)
+    left = Budget(kept, budget.delta * (1 - HEAD_DELTA) * DOWN)
     hidden = sampled(of, left, share, sized=True)
     return Reserved(f"{of}: head and tail", Selecting(f"{of}: head", selection), hidden)
 
 
 def reserved(selecting: Selecting) -> ReservedSelection:
-    """The selection of such a step."""
+    """The selection with a reserve that a step makes."""
     if not isinstance(selecting.selection, ReservedSelection):
         raise TypeError(f"{selecting.name} reserves nothing")
     return selecting.selection
 
 
 def sampled(of: str, budget: Budget, share: float, *, sized: bool) -> Step:
-    """A tail of all cases, or of a random sample of them, which may spend more on each."""
+    """The steps of a tail of all cases, or of a random sample, which may spend more on each."""
     if share == 1:
         return tail(of, budget, sized=sized)
     room = Sampled.affordable(budget, share)
@@ -127,7 +133,7 @@ def tail(of: str, budget: Budget, *, sized: bool) -> Step:
 
 
 def model(of: str, budget: Budget) -> Step:
-    """The activities, and then tables or gradients of what follows what, with all noise left.
+    """The steps of a model: activities, then tables or gradients of what follows what.
 
     The tables, or the gradient steps, share the ρ (or ε) of their leaf: what is drawn with the
     noise of 1/s times the true (squared) sensitivity costs s of it, and the parts add up to 1.
@@ -136,11 +142,11 @@ def model(of: str, budget: Budget) -> Step:
     shares = ACTIVITIES, 1 - ACTIVITIES
     if not budget.delta:
         parts = zip(names, shares, strict=True)
-        pure = (Laplace(name, budget.epsilon * share * _DOWN) for name, share in parts)
+        pure = (Laplace(name, budget.epsilon * share * DOWN) for name, share in parts)
         return Sequential(f"{of}: model", tuple(pure))
-    unseen = budget.delta * UNSEEN_DELTA * _DOWN
-    delta = budget.delta * (1 - UNSEEN_DELTA) * _DOWN
-    rho = zcdp_rho(budget.epsilon, delta) * _DOWN
-    activities = Gaussian(names[0], rho * shares[0] * _DOWN, unseen)
-    following = Gaussian(names[1], rho * shares[1] * _DOWN)
+    unseen = budget.delta * UNSEEN_DELTA * DOWN
+    delta = budget.delta * (1 - UNSEEN_DELTA) * DOWN
+    rho = zcdp_rho(budget.epsilon, delta) * DOWN
+    activities = Gaussian(names[0], rho * shares[0] * DOWN, unseen)
+    following = Gaussian(names[1], rho * shares[1] * DOWN)
     return Concentrated(f"{of}: model", (activities, following), delta)

@@ -1,4 +1,10 @@
-"""The tail: what is said about the cases that the head does not show."""
+"""The tail: what is said about the cases that the head does not show.
+
+For logs of more variants than can be compared it reads a random sample of them. What that costs and
+why is proved beside the step (`privacy/steps/sampling.py`). The tail works in numbers of the
+sample; the share turns numbers of all cases into those, and its votes back. Coins of the operating
+system, one for each case, decide which cases are in the sample, which is never told.
+"""
 
 from __future__ import annotations
 
@@ -7,47 +13,55 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.arrays import Floats, Integers
-from discreet.log.variants import Variants
+from discreet.arrays import Floats, Integers, Ints
+from discreet.log.variants import VariantCounts, Variants
 from discreet.mechanisms.blocks.alphabet import projected
 from discreet.mechanisms.headtail.candidates import (
     SLIPS,
     Walker,
+    central,
     enough,
     mixed,
     recombined,
     slipped,
 )
+from discreet.mechanisms.headtail.coverage import worth_learning
 from discreet.mechanisms.headtail.lengths import Lengths
 from discreet.mechanisms.headtail.loglinear import learnable, standing_out, trained
-from discreet.mechanisms.headtail.nearness import gaps, joined, nearest
-from discreet.mechanisms.headtail.ngrams import learned, reach
-from discreet.mechanisms.headtail.prediction import worth_learning
-from discreet.mechanisms.headtail.pruning import pruned
-from discreet.mechanisms.headtail.sampled import in_sample
-from discreet.mechanisms.headtail.spending import NO_HEAD
-from discreet.mechanisms.headtail.support import central
-from discreet.mechanisms.headtail.tables import (
+from discreet.mechanisms.headtail.ngrams import (
     FEWEST_LABELS,
     LABELS_PER_EVENT,
     Tables,
     found_activities,
-    thinned,
+    learned,
+    reach,
 )
-from discreet.mechanisms.headtail.votes import Estimate, noisy_votes, onto_simplex, weighed, whole
+from discreet.mechanisms.headtail.pruning import pruned
+from discreet.mechanisms.headtail.spending import NO_HEAD, sample_name
+from discreet.mechanisms.headtail.votes import (
+    Estimate,
+    gaps,
+    joined,
+    nearest,
+    noisy_votes,
+    onto_simplex,
+    weighed,
+    whole,
+)
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.steps import Gaussian, Step, noise_of
+from discreet.privacy.steps import Gaussian, Sampled, Step, noise_of
 
+UNDISCLOSED = "(undisclosed)"
+"""The one event of each case where not a single activity could be found privately."""
+
+# Tuned for speed on two cores
 MOST_VOTED = 1000
-"""Variants of the head that hidden cases may vote for, the most frequent ones: what is rare among
-so many stands for few, and votes take time."""
+"""Most variants of the head that hidden cases may vote for, the most frequent ones: what is rare
+among them stands for few cases, and votes take time."""
 
 MOST_EVENTS = 1_000_000
 """Events that a model is learned from; of a larger log, those of a random sample of its cases."""
-
-UNDISCLOSED = "(undisclosed)"
-"""The one event of cases of which not a single activity could be found privately."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,7 @@ class Tail:
 
     `steps` are what it may spend, `name` the name they begin with. `public` says whether the
     activities of the cases are a public alphabet, `clear_model` whether the release is pruned.
-    `share` is the part of the hidden cases that it is given (`sampled.py`).
+    `share` is the part of the hidden cases that it is given.
     """
 
     steps: Step
@@ -68,7 +82,7 @@ class Tail:
     def release(
         self, head: Variants, hidden: Variants, about: Estimate, rng: Randomness
     ) -> Variants:
-        """Head and support with the head's counts and the votes of the hidden cases.
+        """Head and support with the head's counts and the hidden cases' votes; spends the tail.
 
         `about` is what is known of the number of hidden cases. Reads `hidden` by the steps only;
         the rest is post-processing, its random choices included. It may depend on the head as it
@@ -103,7 +117,7 @@ class Tail:
         return noise_of(self.steps.named(f"{self.name}: {step}"), sensitivity)
 
     def _worth_learning(self, head: Variants, cases: float, covered: float) -> bool:
-        """Whether the hidden cases would say more than recombinations of the head."""
+        """Whether a model of the hidden cases would say more than recombinations of the head."""
         following = self.steps.find(f"{self.name}: what follows", Gaussian)
         clear = standing_out(len(head.activities), cases, float(following.rho))
         return worth_learning(clear, covered)
@@ -181,9 +195,42 @@ class Tail:
         noise: CountNoise,
         total: float,
     ) -> Floats:
-        """Weights of this total for noisy votes; for a clear model without the rarest sequences."""
+        """Weights of this total; for a clear model by noisy votes alone, without the rarest."""
         if self.clear_model:
             return onto_simplex(votes.astype(np.float64), total)
         near = nearest(candidates, ballot)
         predicted = np.bincount(near, candidates.counts, len(ballot)).astype(np.float64)
         return weighed(votes, predicted, gaps(ballot), float(noise.size), total)
+
+
+def read_cases(
+    cases: VariantCounts, places: Ints, steps: Step, way: str, share: float, rng: Randomness
+) -> Variants:
+    """The cases that the tail of a way reads: those at the places, or a sample of them."""
+    if share == 1:
+        return cases.take(places)
+    sampling = steps.find(sample_name(way), Sampled)
+    present, counts = sampling.draw(cases.counts[places], rng)
+    return cases.take(places[present], counts)
+
+
+def in_sample(about: Estimate, share: float) -> Estimate:
+    """The estimated number of cases in the sample, from that of all cases."""
+    spread = max(about.value, 0.0) * share * (1 - share)
+    deviation = math.hypot(about.deviation * share, math.sqrt(spread))
+    return Estimate(about.value * share, deviation)
+
+
+def thinned(cases: Variants, share: float, rng: Randomness) -> Variants:
+    """The log with each case kept by a coin of its own, so that less of a large log is read.
+
+    Two neighbouring logs, with the same coins for the cases they share, give the same sample or
+    neighbouring ones; so what is private for the sample is as private for the cases.
+    """
+    if share >= 1:
+        return cases
+    owner = np.repeat(np.arange(len(cases)), cases.counts)
+    kept = owner[rng.words(len(owner)) < np.uint64(share * 2.0**64)]
+    counts = np.bincount(kept, minlength=len(cases))
+    present = np.flatnonzero(counts)
+    return cases.take(present, counts[present])

@@ -1,24 +1,48 @@
-"""Votes: every case is counted at the nearest element of a released support."""
+"""Votes: each hidden case is counted at the nearest element of a released support.
+
+A vote depends on one case and the support only (`nearest`), so a case changes one count by one.
+What brings the noisy votes to weights of the right sum (`weighed`) is post-processing.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import Floats, Integers
 from discreet.log.variants import Variants
-from discreet.mechanisms.headtail.nearness import nearest
+from discreet.models.edits import spelled
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 
+Distances = npt.NDArray[np.float32]
 
-def noisy_votes(cases: Variants, support: Variants, noise: CountNoise, rng: Randomness) -> Integers:
-    """The votes with noise for a sensitivity of 1: a case changes one cell by one."""
-    votes = np.zeros(len(support), dtype=np.int64)
-    np.add.at(votes, nearest(cases, support), cases.counts)
-    return noise.added(votes, rng)
+# Tuned on generated logs (bench/headtail_fit.py; docs/mechanisms/headtail.md says what on what)
+RATIOS = np.concatenate([[0.0], 2.0 ** np.arange(-6, 14.1, 0.4)])
+"""Ratios that the votes of an element may have to its predicted votes."""
+
+EVEN = 0.25
+"""Part of the predicted votes that is spread evenly, since predictions may be far off."""
+
+MOST_SHIFT = 3.0
+"""Most that an estimate differs from the noisy votes, in scales of the noise: ratios are coarse,
+and must not matter where there is hardly any noise."""
+
+ROUNDS, HALVINGS = 40, 12
+"""Rounds that fit the distribution of the ratios, and bisections that find λ."""
+
+LEAST_LEVEL = 0.001
+"""Lowest level of a quantile; the highest is one less it."""
+
+# Tuned for speed on two cores
+BLOCK = 1_000_000
+"""Distances held in memory at a time."""
+
+ALONE = 200_000
+"""Number of distances from which on threads share the work."""
 
 
 @dataclass(frozen=True)
@@ -35,26 +59,71 @@ class Estimate:
         return Estimate(mean, (mine + others) ** -0.5)
 
 
-RATIOS = np.concatenate([[0.0], 2.0 ** np.arange(-6, 14.1, 0.4)])
-"""How many times its predicted votes an element may have."""
+def noisy_votes(cases: Variants, support: Variants, noise: CountNoise, rng: Randomness) -> Integers:
+    """The noisy votes; spends the noise's step, of sensitivity 1: a case changes one by one."""
+    votes = np.zeros(len(support), dtype=np.int64)
+    np.add.at(votes, nearest(cases, support), cases.counts)
+    return noise.added(votes, rng)
 
-EVEN = 0.25
-"""Part of the predicted votes that is spread evenly: predictions may be far off."""
 
-MOST_SHIFT = 3.0
-"""Scales of the noise by which an estimate may differ from the noisy votes: ratios are coarse, and
-must not matter where there is hardly any noise."""
+def nearest(cases: Variants, support: Variants) -> Integers:
+    """The nearest element of the support to each variant, the first of several.
 
-ROUNDS, HALVINGS = 40, 12
-"""Rounds in which the distribution of the ratios is fitted, and halvings in which λ is found."""
+    A rule that reads one case and the support only: what a vote may depend on.
+    """
+    words, others = spelled(cases, support)
+    rows = max(1, BLOCK // len(support))
+    blocks = (words[begin : begin + rows] for begin in range(0, len(words), rows))
+    found = [_distances(block, others).argmin(axis=1) for block in blocks]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
-LEAST_LEVEL = 0.001
-"""Quantiles below this, and above 1 less it, are not told apart."""
+
+def distances(some: Variants, others: Variants) -> Distances:
+    """The relative edit distance of every pair: over the longer length, so between 0 and 1."""
+    return _distances(*spelled(some, others))
+
+
+def gaps(support: Variants) -> Floats:
+    """The distance of each sequence to the nearest other one; 1 where there is no other."""
+    apart = distances(support, support)
+    np.fill_diagonal(apart, 1)
+    found: Floats = apart.min(axis=1).astype(np.float64)
+    return found
+
+
+def joined(*logs: Variants) -> tuple[Variants, list[Integers]]:
+    """The sequences of several logs, each once, with their counts added up.
+
+    And the place of each log's sequences among them.
+    """
+    labels = tuple(sorted({label for log in logs for label in log.activities}))
+    place = {label: code for code, label in enumerate(labels)}
+    recoded = [
+        np.array([place[label] for label in log.activities], dtype=np.int32)[log.codes]
+        for log in logs
+    ]
+    lengths = np.concatenate([log.lengths for log in logs])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    found, where = Variants.of_cases(labels, np.concatenate(recoded), offsets)
+    counts = np.bincount(where, np.concatenate([log.counts for log in logs]), len(found))
+    places = np.split(where, np.cumsum([len(log) for log in logs])[:-1])
+    return replace(found, counts=counts.astype(np.int64)), places
+
+
+def _distances(some: list[str], others: list[str]) -> Distances:
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
+
+    workers = 1 if len(some) * len(others) < ALONE else -1
+    found: Distances = cdist(
+        some, others, scorer=Levenshtein.normalized_distance, dtype=np.float32, workers=workers
+    )
+    return found
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """What the votes of each element may be, and how likely each number of them is.
+    """Possible votes of each element, and the probability of each number.
 
     `least` and `most` bound them.
     """
@@ -66,7 +135,7 @@ class Posterior:
 
     @classmethod
     def of(cls, noisy: Integers, predicted: Floats, scale: float) -> Posterior:
-        """Given noisy votes, Laplace noise of this scale, and what was predicted.
+        """The posterior given noisy votes, Laplace noise of this scale, and predicted votes.
 
         Empirical Bayes: votes are predictions times ratios, whose distribution over all elements
         is fitted to the noisy votes (expectation maximisation).
@@ -84,7 +153,7 @@ class Posterior:
 
     @cached_property
     def _edges(self) -> Floats:
-        """Numbers of votes between which each of these lies; nought is by itself."""
+        """Bounds between neighbouring numbers of votes; zero has a band of its own."""
         none, between = self.votes[:, :1], (self.votes[:, 1:-1] + self.votes[:, 2:]) / 2
         edges: Floats = np.hstack([none, none, between, self.votes[:, -1:]])
         return edges
@@ -94,7 +163,7 @@ class Posterior:
         return np.cumsum(self.chances, axis=1)
 
     def quantiles(self, levels: Floats) -> Floats:
-        """For each element the votes that it has at most with this probability."""
+        """The quantile of each element's votes at its level."""
         row = np.arange(len(levels))
         band = np.minimum((self._reach < levels[:, None]).sum(axis=1), len(RATIOS) - 1)
         beyond = (self._reach[row, band] - levels) / np.maximum(self.chances[row, band], 1e-12)

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Floats, Integers
-from discreet.artefacts.release import fresh_names
 from discreet.log.cases import Sums
 from discreet.log.events import EventLog, assemble
 from discreet.log.instants import DAY, HOUR, MONDAY, WEEK
@@ -36,6 +35,7 @@ from discreet.mechanisms.whole.work_calendar import MOMENTS, Slots, times_within
 from discreet.mechanisms.whole.working_times import WorkingTimes
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps import Step
+from discreet.releases import fresh_names
 
 # Tuned: effort against processor time; no measurement is noted.
 

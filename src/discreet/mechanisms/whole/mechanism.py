@@ -272,7 +272,7 @@ class Whole(WholeLog):
 
     variants: str = parameter("headtail", "the mechanism that releases the variants, by name")
     options: tuple[str, ...] | str = parameter(
-        (), "parameters of that mechanism, as in k=3,want=likeness", read=listed
+        (), "parameters of that mechanism, as in runs=3,choose=private", read=listed
     )
     alphabet: tuple[str, ...] | str | None = alphabet_parameter()
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Floats, Integers, Ints
-from discreet.artefacts.release import fresh_names
 from discreet.log.dafsa import Dafsa
 from discreet.log.events import EventLog, assemble
 from discreet.log.instants import HOUR, LATEST, microseconds, since_start
 from discreet.log.variants import spans
 from discreet.privacy.noise import discrete_laplace, geometric
 from discreet.privacy.randomness import Randomness
+from discreet.releases import fresh_names
 
 # Tuned: resolutions; no measurement is noted.
 

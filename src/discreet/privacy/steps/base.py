@@ -1,4 +1,4 @@
-"""Step: something that a release does with the log, and what that costs."""
+"""Step: a part of what a release does with the log, and its cost."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class SpendingError(DiscreetError, ValueError):
 
 @dataclass(frozen=True)
 class Step(ABC):
-    """Something that a release does with the log, and what that costs."""
+    """A part of what a release does with the log, and its cost."""
 
     name: str
 
     @property
     @abstractmethod
     def spent(self) -> Budget:
-        """What it costs by itself, rounded up."""
+        """The cost of the step by itself, rounded up."""
 
     @property
     @abstractmethod
     def rule(self) -> str:
-        """Why it costs that, in a few words."""
+        """The reason for that cost, in a few words."""
 
     @cached_property
     def rho(self) -> Fraction | None:
-        """What it costs in zCDP, beside its delta; None if nothing is known but `spent`."""
+        """The cost in zCDP, beside its delta; None if nothing is known but `spent`."""
         if self.spent.delta:
             return None
         return Fraction(self.spent.epsilon) ** 2 / 2
@@ -94,12 +94,12 @@ class Step(ABC):
         return replace(self, **changed) if changed else self
 
     def stated(self) -> Part:
-        """What the certificate says of it and of the steps below."""
+        """The part of the certificate about it and the steps below."""
         below = tuple(step.stated() for step in self.steps)
         return Part(self.name, self.spent.epsilon, self.spent.delta, None, self.rule, below)
 
     def stated_in_zcdp(self) -> Part:
-        """What the certificate says of it where ρ adds up."""
+        """The part of the certificate about it where ρ adds up."""
         rho = self.rho
         if rho is None:
             raise SpendingError(f"{self.name} has no cost in zCDP")

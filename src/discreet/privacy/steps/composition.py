@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from discreet.privacy.accounting import zcdp_epsilon, zcdp_rho
-from discreet.privacy.conversion import group
+from discreet.privacy.accounting import group, zcdp_epsilon, zcdp_rho
 from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.guarantee import Budget, Part
 from discreet.privacy.noise import Rational
@@ -43,12 +42,12 @@ class Sequential(Composed):
 
     @cached_property
     def spent(self) -> Budget:
-        """The sums."""
+        """The sums of the epsilons and the deltas."""
         return _added_up(step.spent for step in self.below)
 
     @cached_property
     def rho(self) -> Fraction | None:
-        """The sum, if every part has one."""
+        """The sum of ρ, None if some part has none."""
         known = [step.rho for step in self.below]
         return None if None in known else sum((r for r in known if r is not None), Fraction(0))
 
@@ -61,7 +60,7 @@ class Concentrated(Composed):
 
     @cached_property
     def rho(self) -> Fraction:
-        """The sum."""
+        """The sum of ρ."""
         total = Fraction(0)
         for step in self.below:
             if step.rho is None:
@@ -81,7 +80,7 @@ class Concentrated(Composed):
         return f"zCDP, converted at δ = {self.delta:.4g}"
 
     def stated(self) -> Part:
-        """What the certificate says of it, its steps in ρ."""
+        """The part of the certificate about it, with its steps in ρ."""
         below = tuple(step.stated_in_zcdp() for step in self.below)
         return Part(self.name, self.spent.epsilon, self.spent.delta, None, self.rule, below)
 
@@ -165,7 +164,7 @@ class RandomStopping(Step):
 
     @cached_property
     def spent(self) -> Budget:
-        """Twice a round."""
+        """Twice the cost of a round."""
         each = self.round.spent
         if each.delta:
             raise SpendingError(f"{self.name}: a round must be pure")
@@ -181,7 +180,7 @@ class Group(Step):
 
     @cached_property
     def spent(self) -> Budget:
-        """Group privacy (`privacy/conversion.py`)."""
+        """Group privacy (`privacy/accounting.py`)."""
         return Budget(*group(self.release.spent.epsilon, self.release.spent.delta, self.cases))
 
     @property

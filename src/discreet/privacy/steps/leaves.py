@@ -22,9 +22,11 @@ from discreet.privacy.selection import Score, exponential, noisy_max, noisy_top_
 from discreet.privacy.steps.base import SpendingError, Step, rounded_up
 from discreet.privacy.transcript import note
 
+# Proof
+
 LARGEST_BOUND = 1 << 20
-"""No bound on what a case contributes to a table is larger, whatever it is derived from: the noise
-for it is known to exist before anything is spent."""
+"""Largest bound on what a case contributes to a table: the noise for it is known to exist before
+anything is spent."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +73,12 @@ class Gaussian(Noisy):
 
     @cached_property
     def spent(self) -> Budget:
-        """None by itself: it must stand below a `Concentrated`, which converts the sum."""
+        """No ε by itself: it must stand below a `Concentrated`, which converts the sum."""
         raise SpendingError(f"{self.name} is accounted in zCDP and needs a conversion")
 
     @cached_property
     def rho(self) -> Fraction:
-        """What it costs in zCDP."""
+        """The cost in zCDP."""
         return Fraction(self.concentrated)
 
     @property
@@ -91,7 +93,7 @@ class Gaussian(Noisy):
 
 @dataclass(frozen=True)
 class Selecting(Step):
-    """Partition selection with counts: which keys are shown, each case having one key."""
+    """Partition selection with counts of the keys that are shown; each case has one key."""
 
     rule: ClassVar[str] = "partition selection, each key with noise of its own"
     selection: Selection
@@ -112,7 +114,7 @@ class Selecting(Step):
         note(self.name, np.sort(noisy)[::-1])
 
     def noisy(self, counts: Ints, rng: Randomness) -> Integers:
-        """Noisy counts of all keys, of which those that pass the threshold may be shown."""
+        """Noisy counts of all keys; those that pass the threshold may be shown."""
         return self.selection.noisy(counts, rng)
 
     def prepare(self) -> None:
@@ -140,7 +142,7 @@ class Choosing(Step):
 
     @property
     def rule(self) -> str:
-        """Which mechanism chooses."""
+        """The mechanism that chooses."""
         return f"{self.method} by score"
 
     def choose(
@@ -175,19 +177,19 @@ class SampledGaussian(Noisy):
 
     @cached_property
     def spent(self) -> Budget:
-        """None by itself: it must stand below a `Renyi`, which converts the sum."""
+        """No ε by itself: it must stand below a `Renyi`, which converts the sum."""
         raise SpendingError(f"{self.name} is accounted by Rényi divergences, needs a conversion")
 
     @cached_property
     def rho(self) -> Fraction | None:
-        """Only where every case is in every sample."""
+        """ρ where every case is in every sample, else None."""
         if self.plan.sampling_rate != 1:
             return None
         return Fraction(self.plan.steps) / (2 * Fraction(self.plan.noise_multiplier) ** 2)
 
     @property
     def rule(self) -> str:
-        """How many steps with how much noise."""
+        """The number of steps and their noise."""
         plan = self.plan
         steps = "one sum" if plan.steps == 1 else f"{plan.steps:,} sums"
         over = "all cases" if plan.sampling_rate == 1 else f"samples of {plan.sampling_rate}"
@@ -202,7 +204,7 @@ class SampledGaussian(Noisy):
         return CountNoise("gaussian", variance, self.name)
 
     def stated(self) -> Part:
-        """What the certificate says of it."""
+        """The part of the certificate about it."""
         rho = self.rho
         return Part(self.name, rho=None if rho is None else rounded_up(rho), rule=self.rule)
 
@@ -217,7 +219,7 @@ class Proved(Step):
 
     @cached_property
     def spent(self) -> Budget:
-        """As proved."""
+        """The cost as proved."""
         return Budget(self.epsilon, self.delta)
 
     @property
@@ -234,18 +236,18 @@ class Delegated(Step):
 
     @cached_property
     def spent(self) -> Budget:
-        """What holds for it."""
+        """The budget that holds for it."""
         if not self.guarantee.proved or self.guarantee.holds is None:
             raise SpendingError(f"{self.name} has no guarantee to build on")
         return self.guarantee.holds
 
     @property
     def rule(self) -> str:
-        """Its own rule."""
+        """The rule of its guarantee."""
         return self.guarantee.composition
 
     def stated(self) -> Part:
-        """What the certificate says of it, with its own steps."""
+        """The part of the certificate about it, with its own steps."""
         return Part(
             self.name, self.spent.epsilon, self.spent.delta, None, self.rule, self.guarantee.parts
         )

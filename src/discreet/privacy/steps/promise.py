@@ -9,9 +9,11 @@ from fractions import Fraction
 from discreet.privacy.guarantee import Budget, Guarantee, Neighbours, Status
 from discreet.privacy.steps.base import SpendingError, Step
 
+# Tuned: by what reads best; either statement is true.
+
 AS_ASKED = Fraction(99, 100)
-"""A release that spends at least this part of what was asked for is stated as what was asked for,
-which is a little more; one that spends less is stated as what it spends."""
+"""Least part of what was asked for whose spending is stated as what was asked for, which is a
+little more; a release that spends less is stated as what it spends."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Statement:
     neighbours: Neighbours = "add-remove"
     conditions: tuple[str, ...] = ()
     claimed: Budget | None = None
-    """What a paper claims, where that is not what holds."""
+    """The claim of a paper, where that is not what holds."""
 
 
 def promised(tree: Step | None, asked: Budget, statement: Statement) -> Guarantee:

@@ -15,16 +15,19 @@ from discreet.privacy.noise import exp_lower, exp_upper
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.steps.base import SpendingError, Step, rounded_up
 
-COINS_AT_ONCE = 1 << 24
-"""Coins that are tossed at a time, so that they need little memory."""
+# Tuned: on what floats hold, and on memory; `spent` has the last word.
 
 MODERATE_EPSILON = 30.0
-"""Below this one may compute with e^ε itself."""
+"""Smallest ε from which e^ε is not computed itself, since it need not fit into a float."""
 
 LARGEST_EPSILON = 700.0
-"""More is of no use, and floats end beyond e to this power."""
+"""Largest ε of a sample; more is of no use, and floats end beyond e to this power."""
 
 _DOWN = 1 - 2.0**-40
+"""Rounds down, by more than a dozen float operations round up."""
+
+COINS_AT_ONCE = 1 << 24
+"""Coins that are tossed at a time."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Sampled(Step):
 
     @staticmethod
     def affordable(budget: Budget, share: float) -> Budget:
-        """What may be spent on the sample so that it costs no more than the budget altogether.
+        """The most that may be spent on the sample so that it costs no more than the budget.
 
         Found with floats and rounded down: `spent` has the last word.
         """
@@ -80,7 +83,7 @@ class Sampled(Step):
         return Budget(min(epsilon, LARGEST_EPSILON) * _DOWN, min(0.5, budget.delta / share) * _DOWN)
 
     def draw(self, counts: Ints, rng: Randomness) -> tuple[Integers, Integers]:
-        """Which keys have a case in the sample, and how many; a coin for each case.
+        """The keys with a case in the sample, and their numbers of cases; a coin for each case.
 
         Coins of 64 bits: the share is rounded down to them, which only makes a sample smaller.
         """

@@ -10,9 +10,9 @@ from fastapi import Depends, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.datastructures import FormData
 
-from discreet.drawing.pages import render_page
 from discreet.errors import DiscreetError
 from discreet.language import translate
+from discreet.report.pages import render_page
 from discreet.web.guard import STILL
 from discreet.web.house import House
 from discreet.web.people import Person, same_secret

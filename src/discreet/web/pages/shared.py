@@ -12,10 +12,10 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import UploadFile
 
 from discreet.audits.audit_tables import shipped_tables
-from discreet.drawing.pages import render_page
 from discreet.errors import DiscreetError
 from discreet.language import LanguageError, language, translate
 from discreet.releasing.catalogue import mechanism_class, mechanism_names
+from discreet.report.pages import render_page
 from discreet.web import choosing
 from discreet.web.asked import ask_for, asked_of, bring_certificate
 from discreet.web.guard import BROWSER, LANGUAGE, SESSION, STILL, cookie_options
@@ -60,7 +60,7 @@ def enter(request: Request, house: Inside, key: str = "") -> Response:
 
 def local_name() -> str:
     """Who sits at this computer."""
-    from discreet.ledger.entering import user_name
+    from discreet.ledger.entries import user_name
 
     return user_name()
 

@@ -309,7 +309,7 @@ def _confirming(
         refused=refused,
         promise=promise,
         paragraphs=promise.explain().splitlines(),
-        costs=[("· " * depth + part.name, part.cost, part.rule) for depth, part in promise.steps()],
+        costs=[("· " * depth + part.name, part.cost, part.rule) for depth, part in promise.walk()],
         seal=house.seal(log, log.choice, source) if after else "",
         once=secrets.token_hex(16),
         problem=str(problem),

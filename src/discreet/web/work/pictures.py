@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.drawing.follows import draw_follows
-from discreet.drawing.plots import Curve, line_plot
-from discreet.drawing.svg import SERIES
 from discreet.language import translate
 from discreet.log.events import EventLog
 from discreet.log.follows import Follows
 from discreet.log.instants import DAY, SECOND, microseconds
 from discreet.log.variants import Variants
+from discreet.report.plots import Curve, line_plot
+from discreet.report.process_maps import draw_follows
+from discreet.report.svg import SERIES
 
 DEPTHS = 5
 """Steps of the slider of a map."""

@@ -6,16 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.artefacts.certificate import certificate_path
-from discreet.artefacts.release import Release
-from discreet.drawing import draw
-from discreet.drawing.follows import draw_follows
-from discreet.drawing.pages import write_page
+from discreet.certificate import certificate_path
 from discreet.log.follows import Follows
-from discreet.officer.checking import checked, entry_of
-from discreet.officer.page import officer_page
+from discreet.releases import Release
 from discreet.releasing.request import Output, Request
+from discreet.releasing.verification import checked, entry_of
 from discreet.releasing.way import carry_out
+from discreet.report import draw
+from discreet.report.officer import officer_page
+from discreet.report.pages import write_page
+from discreet.report.process_maps import draw_follows
 from discreet.utility.subject import subject_of
 from discreet.web.jobs import job_mark
 from discreet.web.work.pictures import EACH, most_frequent

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.drawing import draw
 from discreet.language import translate
 from discreet.log.events import EventLog
 from discreet.log.expansion import one_by_one
 from discreet.log.variants import Variants
 from discreet.releasing.request import Request
 from discreet.releasing.way import try_out
+from discreet.report import draw
 from discreet.utility.before_after import lengths_plot
 from discreet.utility.evaluation import Evaluation, Evaluator
 from discreet.utility.pictures import Picture, both

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from discreet.officer.checking import checked
-from discreet.officer.page import officer_page
+from discreet.releasing.verification import checked
+from discreet.report.officer import officer_page
 from discreet.web.work.reading import check_unpacked
 
 

@@ -1,1 +1,0 @@
-"""Artefacts: what is released, with its certificate, and how both are written."""

@@ -1,1 +1,0 @@
-"""How far apart sequences and logs are: edit distances, optimal transport, similarity."""

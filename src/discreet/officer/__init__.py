@@ -1,1 +1,0 @@
-"""A certificate explained on one page, for the data-protection officer."""
