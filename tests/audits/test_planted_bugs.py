@@ -32,7 +32,7 @@ FEW = exactly(400)
 """For the bugs that leak so much that few runs show it."""
 BRIEF = Effort(runs=120, seconds=60.0)
 """For those that fewer show."""
-LITTLE = replace(exactly(36), trials=4)
+LITTLE = replace(exactly(40), trials=4)
 """For those that take long."""
 SHARED = "shared long variant"
 

@@ -43,12 +43,10 @@ from discreet.ledger.chain import Entry, Head
 from discreet.ledger.errors import LedgerError, NoLedgerError
 from discreet.ledger.location import Location
 
-LOCK_SECONDS = 60
-"""Seconds that a writer waits for its turn."""
-
-
 VERSION = 2
 """Version of the tables. 1: entries, head, seen, no version noted. 2: also runs and versions."""
+LOCK_SECONDS = 60
+"""Seconds that a writer waits for its turn."""
 
 schema = MetaData()
 entries = Table(

@@ -22,7 +22,7 @@ from discreet.arrays import Integers
 from discreet.log.columns import RawTable
 from discreet.log.errors import LogError
 from discreet.log.files import opened
-from discreet.log.formats.xes.document import Content, Parser, TypedCells, read_strict
+from discreet.log.formats.xes.content import Content, Parser, TypedCells, read_strict
 from discreet.log.reading import XesReader
 
 # Proof: what the grammar matches is well-formed
