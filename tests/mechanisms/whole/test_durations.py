@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.mechanisms.whole.durations import _rows_of_relations, short_durations
+from discreet.mechanisms.whole.durations import rows_of_relations, short_durations
 from discreet.mechanisms.whole.grids import FIRST_DAY, MILLISECOND, short_bounds, wait_cells
 from discreet.mechanisms.whole.released_variants import ReleasedVariants
 from discreet.privacy.randomness import Randomness
@@ -27,7 +27,7 @@ def test_rare_relations_share_a_row_with_others_of_their_target() -> None:
 
     words = ["ab"] * 50 + ["cb"] * 8 + ["db"] * 8 + ["ac"] * 3 + ["ad"] * 3
     released = ReleasedVariants.of(log_of([case(word) for word in words]).variants)
-    rows = _rows_of_relations(released, 10.0)
+    rows = rows_of_relations(released, 10.0)
     labels = released.variants.activities
     row = {
         labels[source] + labels[target]: number

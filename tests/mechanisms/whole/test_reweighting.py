@@ -3,7 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.mechanisms.whole.reweighting import SimulationPlan, _factors, _weights
+from discreet.mechanisms.whole.reweighting import (
+    SimulationPlan,
+    matching_factors,
+    normalised_weights,
+)
 
 
 def test_weights_bring_durations_to_their_table_and_keep_the_waits() -> None:
@@ -16,16 +20,16 @@ def test_weights_bring_durations_to_their_table_and_keep_the_waits() -> None:
     )
     parts = np.tile([0, 1], (cases, 1))
     short, long = np.tile([2, 0], cases), np.tile([2, 1], cases)  # 2 is the first of a case
-    tau, phi = _factors(
+    tau, phi = matching_factors(
         plan, parts, np.array([0.25, 0.75]) * cases, np.stack([short, long]),
         np.array([0.25, 0.75]) * cases,
     )  # fmt: skip
-    taken = _weights(tau[parts] + np.stack([phi[short[1::2]], phi[long[1::2]]], axis=1))
+    taken = normalised_weights(tau[parts] + np.stack([phi[short[1::2]], phi[long[1::2]]], axis=1))
     assert taken.mean(axis=0) == pytest.approx([0.25, 0.75], abs=0.01)
 
 
 def test_shares_of_alternatives_stand_any_logarithms() -> None:
-    found = _weights(np.array([[1000.0, 1000.0], [-900.0, 0.0]]))
+    found = normalised_weights(np.array([[1000.0, 1000.0], [-900.0, 0.0]]))
     assert found.tolist() == [[0.5, 0.5], [0.0, 1.0]]
 
 

@@ -142,7 +142,7 @@ def _learn_waits(
     row_of = np.arange(many)
     bound = _typical(released, row_of)
     least = 1.5 * math.sqrt(bound / (2 * rho))
-    row_of = _rows_of_relations(released, least)
+    row_of = rows_of_relations(released, least)
     bound = _typical(released, row_of)
     rows = int(row_of.max()) + 1
     expected = np.bincount(row_of, released.counts, minlength=rows).astype(np.float64)
@@ -171,7 +171,7 @@ def _typical(released: ReleasedVariants, row_of: Integers) -> int:
     return released.bound(released.per_variant(row_of, 1.5), 0.5)
 
 
-def _rows_of_relations(released: ReleasedVariants, least: float) -> Integers:
+def rows_of_relations(released: ReleasedVariants, least: float) -> Integers:
     """Which relations share a row: frequent ones stand alone, others with their target's."""
     counts, targets = released.counts, released.targets
     alone = counts >= least

@@ -104,7 +104,7 @@ class Weights:
         part_of_wait, waits = _wait_parts(sample, times)
         keys = np.stack([_keys(sample.rows, course.cells, part_of_wait) for course in chosen])
         parts = part_of_duration[classes[:, None], cells]
-        tau, phi = _factors(sample, parts, durations, keys, waits)
+        tau, phi = matching_factors(sample, parts, durations, keys, waits)
         return cls(part_of_duration, tau, part_of_wait, phi)
 
     def choose(
@@ -122,7 +122,7 @@ class Weights:
             part = self.part_of_duration[classes, _durations(plan, course, clock)]
             key = _keys(plan.rows, course.cells, self.part_of_wait)
             ahead[:, number] = self.tau[part] + np.add.reduceat(self.phi[key], plan.offsets[:-1])
-        best = choose_by_row(_weights(ahead), np.arange(len(classes)), rng)
+        best = choose_by_row(normalised_weights(ahead), np.arange(len(classes)), rng)
         return np.choose(np.repeat(best, plan.lengths), [course.instants for course in drawn])
 
 
@@ -188,13 +188,13 @@ def _keys(rows: Integers, cells: Integers, part_of_wait: Integers) -> Integers:
     return np.where(rows >= 0, part_of_wait[rows, cells], none)
 
 
-def _weights(ahead: Floats) -> Floats:
+def normalised_weights(ahead: Floats) -> Floats:
     """The shares of the alternatives of each case, from their unnormalised logarithms."""
     found = np.exp(ahead - ahead.max(axis=1, keepdims=True))
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def _factors(
+def matching_factors(
     plan: SimulationPlan, parts: Integers, durations: Floats, keys: Integers, waits: Floats
 ) -> tuple[Floats, Floats]:
     """ln τ by part of durations and ln φ by part of waits, from the cases of the plan.
@@ -206,11 +206,11 @@ def _factors(
     begin, lengths = plan.offsets[:-1], plan.lengths
     for _ in range(ROUNDS):
         of_waits = np.add.reduceat(phi[keys], begin, axis=1).T
-        weight = _weights(tau[parts] + of_waits)
+        weight = normalised_weights(tau[parts] + of_waits)
         given = np.bincount(parts.ravel(), weight.ravel(), len(tau))
         tau += np.log(np.clip((durations + 1e-3) / (given + 1e-3), 0.1, 10.0))
         tau = np.clip(tau, -MOST_FACTOR, MOST_FACTOR)
-        weight = _weights(tau[parts] + of_waits)
+        weight = normalised_weights(tau[parts] + of_waits)
         seen = np.bincount(keys.ravel(), np.repeat(weight.T, lengths, axis=1).ravel(), len(phi))
         phi[:-1] += 0.5 * np.log(np.clip((waits + 1) / (seen[:-1] + 1), 0.25, 4.0))
         phi[:-1] = np.clip(phi[:-1], -3, 3)
