@@ -17,7 +17,7 @@ from discreet.bench.controls import CONTROLS
 from discreet.log.shaping import Reading
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
 from discreet.parameters import ParameterError
-from discreet.utility.evaluation import GROUPS, Group
+from discreet.utility.evaluation import GROUPS, USUAL, Group
 
 PACKAGED = files("discreet.bench") / "plans"
 
@@ -133,7 +133,7 @@ class BenchPlan:
     epsilon: tuple[float, ...]
     delta: tuple[float, ...] = ()
     repetitions: int = 10
-    measures: tuple[Group, ...] = GROUPS
+    measures: tuple[Group, ...] = USUAL
     timeout: float = 600.0
     about: str = ""
     published: str | None = None
@@ -286,7 +286,7 @@ def _parsed(name: str, values: dict[str, Any]) -> BenchPlan:
     for needed in ("logs", "mechanism", "epsilon"):
         if not values.get(needed):
             raise ParameterError(f"the plan {name} names no {needed}")
-    measures = tuple(values.get("measures", GROUPS))
+    measures = tuple(values.get("measures", USUAL))
     if set(measures) - set(GROUPS):
         unknown = ", ".join(sorted(set(measures) - set(GROUPS)))
         raise ParameterError(

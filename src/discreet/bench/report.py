@@ -28,7 +28,7 @@ from discreet.drawing.plots import box_plot, heat_map
 from discreet.utility.evaluation import WARNING
 
 HEADS = ("mechanism", "setting", "guarantee")
-COUNTS = ("absolute_difference", "absolute_difference_published", "size_ratio")
+COUNTS = ("absolute_difference", "absolute_difference_as_travas", "size_ratio")
 
 
 def html_report(plan: BenchPlan, rows: Iterable[Row], *, command: str) -> str:
