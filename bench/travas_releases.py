@@ -112,7 +112,8 @@ def measure(source: Path, workers: int) -> None:
         out = csv.writer(stream, lineterminator="\n")
         if fresh:
             out.writerow(HEADS)
-        waiting = [pool.submit(measured, *release) for release in missing(source)]
+        quick_first = sorted(missing(source), key=lambda release: len(release[-1]))
+        waiting = [pool.submit(measured, *release) for release in quick_first]
         for many, done in enumerate(as_completed(waiting), 1):
             out.writerow(done.result())
             stream.flush()

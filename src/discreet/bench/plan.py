@@ -13,6 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from discreet.bench import baselines
+from discreet.bench.baselines import BASELINES
 from discreet.bench.controls import CONTROLS
 from discreet.log.shaping import Reading
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
@@ -32,11 +34,15 @@ class Entry:
     grid: dict[str, list[Any]] = field(default_factory=dict)
     by_log: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     """Parameters for one log; several, each with an epsilon or delta, for one budget each."""
+    logs: tuple[str, ...] = ()
+    """The logs it runs on, unless it runs on all."""
+    best: str = ""
+    """The figure by which a paper chose among its settings of one budget before it printed any."""
 
     @property
     def installed(self) -> bool:
-        """Whether the mechanism is there."""
-        return self.name in mechanism_names()
+        """Whether the mechanism, or baseline, is there."""
+        return self.name in BASELINES or self.name in mechanism_names()
 
     def narrowed(self, asked: dict[str, list[float]]) -> Entry:
         """With axes of its own reduced to what is asked, as far as it has any of that."""
@@ -182,7 +188,10 @@ class BenchPlan:
 
     def settings(self, entry: Entry, log: Log) -> Iterator[dict[str, Any]]:
         """The parameters of every run of a mechanism on a log; raises on a wrong one."""
-        declared = mechanism_class(entry.name).parameters()
+        if entry.logs and log.name not in entry.logs:
+            return
+        baseline = entry.name in BASELINES
+        declared = {"delta"} if baseline else mechanism_class(entry.name).parameters().keys()
         axes: dict[str, Sequence[Any]] = {}
         if "epsilon" not in entry.parameters:
             axes["epsilon"] = self.epsilon
@@ -195,7 +204,10 @@ class BenchPlan:
                 if all(chosen[k] == special[k] for k in ("epsilon", "delta") if k in special):
                     chosen = chosen | special
             try:
-                mechanism(entry.name, **chosen)
+                if baseline:
+                    baselines.check(entry.name, chosen)
+                else:
+                    mechanism(entry.name, **chosen)
             except ParameterError as error:
                 raise ParameterError(
                     f"plan {self.name}, mechanism {entry.label!r} on {log.name}: {error}"
@@ -324,10 +336,12 @@ def _entry(plan: str, values: dict[str, Any]) -> Entry:
             log: one if isinstance(one, list) else [one]
             for log, one in values.get("log", {}).items()
         },
+        logs=tuple(values.get("logs", ())),
+        best=values.get("best", ""),
     )
 
 
-_ENTRY_KEYS = {"name", "label", "parameters", "grid", "log"}
+_ENTRY_KEYS = {"name", "label", "parameters", "grid", "log", "logs", "best"}
 
 
 def _only(where: str, values: dict[str, Any], known: set[str]) -> None:
