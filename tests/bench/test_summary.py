@@ -92,21 +92,6 @@ def test_published_figures_stand_beside_ours_without_empty_outputs(plan: BenchPl
     assert found["laplace1.0"].published == pytest.approx(mean, abs=1e-5)
 
 
-def test_what_a_paper_chose_by_a_figure_is_compared_with_that_choice() -> None:
-    means = {2: 0.5, 3: 0.7, 4: 0.6}
-    rows = [
-        replace(
-            row(0, label="utravas", similarity_by_index=value, fitness=1 - value),
-            parameters={"epsilon": 1.0, "delta": 0.01, "runs": runs},
-        )
-        for runs, value in means.items()
-    ]
-    found = {gap.measure: gap for gap in gaps(load_plan("papers/utravas"), settings_of(rows))}
-    assert found["similarity_by_index"].ours == 0.7
-    assert found["fitness"].ours == pytest.approx(0.3)  # of the same releases
-    assert found["fitness"].setting.parameters["runs"] == 3
-
-
 def test_every_published_figure_belongs_to_an_entry_of_a_plan() -> None:
     lines = (files("discreet.bench") / "published" / "travas.csv").read_text().splitlines()
     figures = list(csv.DictReader(lines))

@@ -34,10 +34,6 @@ class Entry:
     grid: dict[str, list[Any]] = field(default_factory=dict)
     by_log: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     """Parameters for one log; several, each with an epsilon or delta, for one budget each."""
-    logs: tuple[str, ...] = ()
-    """The logs it runs on, unless it runs on all."""
-    best: str = ""
-    """The figure by which a paper chose among its settings of one budget before it printed any."""
 
     @property
     def installed(self) -> bool:
@@ -188,8 +184,6 @@ class BenchPlan:
 
     def settings(self, entry: Entry, log: Log) -> Iterator[dict[str, Any]]:
         """The parameters of every run of a mechanism on a log; raises on a wrong one."""
-        if entry.logs and log.name not in entry.logs:
-            return
         baseline = entry.name in BASELINES
         declared = {"delta"} if baseline else mechanism_class(entry.name).parameters().keys()
         axes: dict[str, Sequence[Any]] = {}
@@ -336,12 +330,10 @@ def _entry(plan: str, values: dict[str, Any]) -> Entry:
             log: one if isinstance(one, list) else [one]
             for log, one in values.get("log", {}).items()
         },
-        logs=tuple(values.get("logs", ())),
-        best=values.get("best", ""),
     )
 
 
-_ENTRY_KEYS = {"name", "label", "parameters", "grid", "log", "logs", "best"}
+_ENTRY_KEYS = {"name", "label", "parameters", "grid", "log"}
 
 
 def _only(where: str, values: dict[str, Any], known: set[str]) -> None:

@@ -182,7 +182,7 @@ def gaps(plan: BenchPlan, settings: Sequence[Setting]) -> list[Gap]:
         found[*place, budget[1]].append(entry)
         found[*place, "any"].append(entry)
     result = []
-    for one in _compared(plan, settings):
+    for one in settings:
         for measure in measured([one]):
             mean = one.released().mean(measure)
             delta = one.delta or "any"
@@ -191,19 +191,6 @@ def gaps(plan: BenchPlan, settings: Sequence[Setting]) -> list[Gap]:
                 published = fmean(value for value, _ in known)
                 result.append(Gap(known[0][1], one, measure, mean, published))
     return result
-
-
-def _compared(plan: BenchPlan, settings: Sequence[Setting]) -> list[Setting]:
-    """All settings, but of an entry that has a best one per budget only that."""
-    best = {entry.label: entry.best for entry in plan.entries if entry.best}
-    groups: dict[tuple[object, ...], list[Setting]] = defaultdict(list)
-    for i, one in enumerate(settings):
-        budget = (one.epsilon, one.delta) if one.label in best else i
-        groups[one.log, one.label, budget].append(one)
-    return [
-        max(group, key=lambda one: one.released().mean(best.get(one.label, "")) or -math.inf)
-        for group in groups.values()
-    ]
 
 
 def gap_table(found: Sequence[Gap]) -> tuple[list[str], list[list[str]]]:
