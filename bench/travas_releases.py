@@ -1,12 +1,13 @@
 """What TraVaS's authors released, and how they measured it: their 1,900 releases, no noise of ours.
 
-    python bench/travas_releases.py RELEASES.parquet    # measures what is missing, prints tables
-    python bench/travas_releases.py RELEASES.parquet 2  # with two processes
+    python bench/travas_releases.py          # Sepsis at ε = 1, δ = .01: forty releases
+    python bench/travas_releases.py all 2    # all of them, with two processes: docs/papers.md
 
-RELEASES.parquet has the columns log, mechanism, file, variant and count; a file's name ends in ε, δ
-and the number of the run, and its variants stand in its order. Each release is measured by the
-authors' rules and exactly, and written to travas-releases.csv in the current folder as it comes;
-whoever stops the script goes on where it stopped. Empty releases are left out, as the authors do.
+Reads travas-releases.parquet from the folder `published` beside that of the logs: log, mechanism,
+file, variant and count; a file's name ends in ε, δ and the number of the run, and its variants
+stand in its order. Each release is measured by the authors' rules and exactly, and written to
+build/travas-releases.csv as it comes; whoever stops the script goes on where it stopped. Empty
+releases are left out, as the authors do.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ from discreet.utility.published import (
 LOGS = Path(os.environ.get("DISCREET_LOGS", Path(__file__).parents[2] / "shared" / "logs"))
 NAMES = {"Sepsis": "Sepsis", "BPIC13": "BPIC2013_incidents"}
 LABELS = {"TraVaS": "travas", "uTraVaS": "utravas", "sacofa": "sacofa", "benchmark": "laplace"}
-RESULTS = Path("travas-releases.csv")
+SOURCE = LOGS.parent / "published" / "travas-releases.parquet"
+RESULTS = Path("build") / "travas-releases.csv"
 
 SIMILARITY, EDITS = "similarity_by_index", "absolute_difference_as_travas"
 """The authors' two rules."""
@@ -82,10 +84,13 @@ def written(pairs: Sequence[tuple[str, int]]) -> Variants:
     return release.take(np.array([position[sequence] for sequence in sequences]))
 
 
-def missing(source: Path) -> Iterator[tuple[str, str, str, list[tuple[str, int]]]]:
-    """The releases that the results do not have yet."""
+def missing(budget: str) -> Iterator[tuple[str, str, str, list[tuple[str, int]]]]:
+    """The releases, of files whose names have this in them, that the results do not have yet."""
     done = {(line["log"], line["label"], line["file"]) for line in results()}
-    found = pl.read_parquet(source).cast({"log": pl.String, "mechanism": pl.String})
+    texts = dict.fromkeys(("log", "mechanism", "file"), pl.String)
+    found = pl.read_parquet(SOURCE).cast(texts).filter(pl.col("file").str.contains(budget))
+    if budget:
+        found = found.filter(log="Sepsis")
     groups = found.group_by("log", "mechanism", "file", maintain_order=True)
     for (log, mechanism, file), rows in groups:
         key = NAMES[str(log)], LABELS[str(mechanism)], str(file)
@@ -101,8 +106,9 @@ def results() -> list[dict[str, str]]:
         return [line for line in csv.DictReader(stream) if line["cases"]]
 
 
-def measure(source: Path, workers: int) -> None:
+def measure(budget: str, workers: int) -> None:
     """Measure what is missing; each line is written at once."""
+    RESULTS.parent.mkdir(exist_ok=True)
     fresh = not RESULTS.is_file()
     context = multiprocessing.get_context("spawn")  # a fork of Polars would hang
     with (
@@ -112,7 +118,7 @@ def measure(source: Path, workers: int) -> None:
         out = csv.writer(stream, lineterminator="\n")
         if fresh:
             out.writerow(HEADS)
-        quick_first = sorted(missing(source), key=lambda release: len(release[-1]))
+        quick_first = sorted(missing(budget), key=lambda release: len(release[-1]))
         waiting = [pool.submit(measured, *release) for release in quick_first]
         for many, done in enumerate(as_completed(waiting), 1):
             out.writerow(done.result())
@@ -147,9 +153,12 @@ def stored() -> Stored:
     }
 
 
-def main(source: str, workers: str = "1") -> None:
+def main(which: str = "", workers: str = "1") -> None:
     """Print what was released and how it was measured, in brief and budget by budget."""
-    measure(Path(source), int(workers))
+    if not SOURCE.is_file():
+        print(f"nothing to measure: {SOURCE} is not there")
+        return
+    measure("" if which == "all" else "_1_0.01_", int(workers))
     ours, theirs = means(), stored()
     print(*table(BRIEF, brief(ours, theirs)), "", *table(FULL, full(ours, theirs)), sep="\n")
 
@@ -207,6 +216,4 @@ def largest(values: Sequence[float]) -> float:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(f"name the file of releases: python {sys.argv[0]} RELEASES.parquet")
     main(*sys.argv[1:])

@@ -26,7 +26,7 @@ def absolute_log_difference(
     """
     source, target = left.counts.astype(np.int64), right.counts.astype(np.int64)
     leave_equal(left, right, source, target)
-    alone = left.lengths, right.lengths
+    alone = left.lengths.astype(np.int64), right.lengths.astype(np.int64)
     return edits_with_buffer(left, right, source, target, *alone, limit=limit)
 
 
