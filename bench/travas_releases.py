@@ -87,8 +87,8 @@ def written(pairs: Sequence[tuple[str, int]]) -> Variants:
 def missing(budget: str) -> Iterator[tuple[str, str, str, list[tuple[str, int]]]]:
     """The releases, of files whose names have this in them, that the results do not have yet."""
     done = {(line["log"], line["label"], line["file"]) for line in results()}
-    texts = dict.fromkeys(("log", "mechanism", "file"), pl.String)
-    found = pl.read_parquet(SOURCE).cast(texts).filter(pl.col("file").str.contains(budget))
+    found = pl.read_parquet(SOURCE).with_columns(pl.col("log", "mechanism", "file").cast(pl.String))
+    found = found.filter(pl.col("file").str.contains(budget, literal=True))
     if budget:
         found = found.filter(log="Sepsis")
     groups = found.group_by("log", "mechanism", "file", maintain_order=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.bench.baselines import BASELINES, _per_count, check, drawn
+from discreet.bench.baselines import BASELINES, check, drawn
 from discreet.bench.plan import load_plan
 from discreet.bench.runner import run_cell
 from discreet.log.errors import LogError
@@ -77,7 +77,6 @@ def test_noise_per_level_takes_a_share_of_both_budgets(monkeypatch: pytest.Monke
         variants=(0, 9),
     )
     assert [float(one) for one in asked] == [pytest.approx(1 - log(0.9))]
-    assert _per_count(1, 0) == 1
 
 
 def test_a_range_that_is_never_met_is_an_error() -> None:
