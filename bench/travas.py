@@ -6,6 +6,7 @@ python bench/travas.py 10     # ten, as in docs/mechanisms/travas.md
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -33,6 +34,22 @@ def thresholds() -> None:
         print(f"| {epsilon:g} | {delta:g} | {best.threshold} | {plain} | {half} | {most} cases |")
 
 
+def spent() -> None:
+    """Which part of δ each form spends on showing a variant of one case, which is what δ allows."""
+    print("| ε | δ | travas published | 2 runs | 5 runs | 10 runs | travas strict |")
+    print("|---|---|---|---|---|---|---|")
+    for epsilon, delta in itertools.product((2.0, 1.0, 0.1, 0.01), (0.1, 0.01, 0.001, 1e-6)):
+        cells = [f"{averaged(epsilon, delta, runs) / delta:.2f}" for runs in (1, 2, 5, 10)]
+        best = float(OptimalSelection(epsilon, delta).probability(1)) / delta
+        print(f"| {epsilon:g} | {delta:g} | {' | '.join(cells)} | {best:.2f} |")
+
+
+def averaged(epsilon: float, delta: float, runs: int) -> float:
+    """The chance that one of some TraVaS runs at an equal part of the budget shows one case."""
+    each = TruncatedSelection(epsilon / runs, delta / runs)
+    return 1 - (1 - float(each.probabilities()[each.threshold])) ** runs
+
+
 def similarities(folder: Path, repetitions: int) -> None:
     """What is left of the real logs: mean and deviation of some releases."""
     print("| log | ε | δ | strict | published |")
@@ -52,8 +69,10 @@ def similarities(folder: Path, repetitions: int) -> None:
 
 
 def main(repetitions: int = 2) -> None:
-    """Print both tables."""
+    """Print the tables."""
     thresholds()
+    print()
+    spent()
     folder = Path(os.environ.get("DISCREET_LOGS", "../shared/logs"))
     if not folder.is_dir():
         sys.exit(f"no real logs in {folder}; name their folder in DISCREET_LOGS")

@@ -1,38 +1,28 @@
 from __future__ import annotations
 
-from typing import Literal
-
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from discreet.log.variants import Variants
 from discreet.utility.difference import absolute_log_difference
 from tests.models.small_logs import cheapest, levenshtein, log_of, small_logs
 
-Buffer = Literal["length", "longest"]
 
-
-def brute_force(left: Variants, right: Variants, buffer: Buffer) -> float:
+def brute_force(left: Variants, right: Variants) -> float:
     """Every case to every case or to a buffer that is as large as need be, on both sides."""
-    longest = max([len(s) for s, _ in left] + [len(s) for s, _ in right])
-
-    def alone(sequence: tuple[str, ...]) -> float:
-        return float(len(sequence) if buffer == "length" else longest)
-
-    cost = [[float(levenshtein(a, b)) for b, _ in right] + [alone(a)] for a, _ in left]
-    cost.append([*(alone(b) for b, _ in right), 0.0])
+    cost = [[float(levenshtein(a, b)) for b, _ in right] + [float(len(a))] for a, _ in left]
+    cost.append([*(float(len(b)) for b, _ in right), 0.0])
     source = [*left.counts.tolist(), right.cases]
     target = [*right.counts.tolist(), left.cases]
     return cheapest(source, target, cost)
 
 
-@given(small_logs, small_logs, st.sampled_from(["length", "longest"]))
+@given(small_logs, small_logs)
 @settings(max_examples=75, deadline=None)
-def test_agrees_with_a_linear_program(left: Variants, right: Variants, buffer: Buffer) -> None:
-    found = absolute_log_difference(left, right, buffer=buffer)
+def test_agrees_with_a_linear_program(left: Variants, right: Variants) -> None:
+    found = absolute_log_difference(left, right)
     assert found.exact
-    assert found.cost == pytest.approx(brute_force(left, right, buffer), abs=1e-6)
+    assert found.cost == pytest.approx(brute_force(left, right), abs=1e-6)
 
 
 @given(small_logs, small_logs)
@@ -53,4 +43,3 @@ def test_size_counts_where_similarity_does_not_see_it() -> None:
 def test_an_empty_release_costs_every_event() -> None:
     log = log_of(abc=10, ab=1)
     assert absolute_log_difference(log, Variants.empty()).cost == log.events
-    assert absolute_log_difference(log, Variants.empty(), buffer="longest").cost == 11 * 3

@@ -28,7 +28,6 @@ def test_the_log_itself_is_perfect(log: EventLog) -> None:
     assert found["size_ratio"] == 1.0
     for name in (
         "absolute_difference",
-        "absolute_difference_published",
         "follows_total_variation",
         "follows_percentage_error",
         "times_smape",

@@ -13,11 +13,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from discreet.bench import baselines
+from discreet.bench.baselines import BASELINES
 from discreet.bench.controls import CONTROLS
 from discreet.log.reading import Reading
 from discreet.mechanisms.registry import mechanism, mechanism_class, mechanism_names
 from discreet.parameters import ParameterError
-from discreet.utility.evaluation import GROUPS, Group
+from discreet.utility.evaluation import GROUPS, USUAL, Group
 
 PACKAGED = files("discreet.bench") / "plans"
 
@@ -35,8 +37,8 @@ class PlanEntry:
 
     @property
     def installed(self) -> bool:
-        """Whether the mechanism is there."""
-        return self.name in mechanism_names()
+        """Whether the mechanism, or baseline, is there."""
+        return self.name in BASELINES or self.name in mechanism_names()
 
     def narrowed(self, asked: dict[str, list[float]]) -> PlanEntry:
         """With axes of its own reduced to what is asked, as far as it has any of that."""
@@ -133,7 +135,7 @@ class BenchPlan:
     epsilon: tuple[float, ...]
     delta: tuple[float, ...] = ()
     repetitions: int = 10
-    measures: tuple[Group, ...] = GROUPS
+    measures: tuple[Group, ...] = USUAL
     timeout: float = 600.0
     about: str = ""
     published: str | None = None
@@ -182,7 +184,8 @@ class BenchPlan:
 
     def settings(self, entry: PlanEntry, log: PlanLog) -> Iterator[dict[str, Any]]:
         """The parameters of every run of a mechanism on a log; raises on a wrong one."""
-        declared = mechanism_class(entry.name).parameters()
+        baseline = entry.name in BASELINES
+        declared = {"delta"} if baseline else mechanism_class(entry.name).parameters().keys()
         axes: dict[str, Sequence[Any]] = {}
         if "epsilon" not in entry.parameters:
             axes["epsilon"] = self.epsilon
@@ -195,7 +198,10 @@ class BenchPlan:
                 if all(chosen[k] == special[k] for k in ("epsilon", "delta") if k in special):
                     chosen = chosen | special
             try:
-                mechanism(entry.name, **chosen)
+                if baseline:
+                    baselines.check(entry.name, chosen)
+                else:
+                    mechanism(entry.name, **chosen)
             except ParameterError as error:
                 raise ParameterError(
                     f"plan {self.name}, mechanism {entry.label!r} on {log.name}: {error}"
@@ -286,7 +292,7 @@ def _parsed(name: str, values: dict[str, Any]) -> BenchPlan:
     for needed in ("logs", "mechanism", "epsilon"):
         if not values.get(needed):
             raise ParameterError(f"the plan {name} names no {needed}")
-    measures = tuple(values.get("measures", GROUPS))
+    measures = tuple(values.get("measures", USUAL))
     if set(measures) - set(GROUPS):
         unknown = ", ".join(sorted(set(measures) - set(GROUPS)))
         raise ParameterError(

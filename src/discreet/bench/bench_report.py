@@ -28,7 +28,7 @@ from discreet.report.plots import box_plot, heat_map
 from discreet.utility.evaluation import WARNING
 
 HEADS = ("mechanism", "setting", "guarantee")
-COUNTS = ("absolute_difference", "absolute_difference_published", "size_ratio")
+COUNTS = ("absolute_difference", "absolute_difference_as_travas", "size_ratio")
 """Figures without an upper limit, drawn on a logarithmic scale where they spread."""
 
 

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet._version import __version__
+from discreet.bench.baselines import BASELINES, drawn
 from discreet.bench.bench_plan import Cell
 from discreet.bench.controls import CONTROLS
 from discreet.bench.store import Outcome, ResultRow, Store
@@ -109,6 +110,9 @@ def _measured(cell: Cell) -> tuple[str, bool, dict[str, float]]:
         against, artefact = control.draw(log, Randomness.system())
         measuring = evaluator if against is log else Evaluator(against)
         status = ""
+    elif cell.mechanism in BASELINES:
+        artefact = drawn(cell.mechanism, log, Randomness.system(), **cell.parameters)
+        status, measuring = "", evaluator
     else:
         request = Request(product=Product(cell.mechanism, cell.parameters))
         release = try_out(request, log)

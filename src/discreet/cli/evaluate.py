@@ -48,10 +48,10 @@ def evaluate(
       discreet evaluate log.csv shared.csv --case patient --activity step --timestamp at --json
     """
     from discreet.parameters import ParameterError
-    from discreet.utility.evaluation import GROUPS, Evaluator
+    from discreet.utility.evaluation import GROUPS, USUAL, Evaluator
     from discreet.utility.subject import subject_of
 
-    chosen = tuple(measures) if measures else GROUPS
+    chosen = tuple(measures) if measures else USUAL
     unknown = set(chosen) - set(GROUPS)
     if unknown:
         raise ParameterError(

@@ -52,9 +52,22 @@ def log_similarity(
     """
     if not left.cases or not right.cases:
         return Similarity(float(left.cases == right.cases), True)
-    source, target = _common_total(left, right)
+    source, target = common_total(left, right)
+    return similarity_after(left, right, source, target, int(source.sum()), limit=limit)
+
+
+def similarity_after(
+    left: Variants,
+    right: Variants,
+    source: Integers,
+    target: Integers,
+    total: int,
+    *,
+    limit: int | None,
+) -> Similarity:
+    """One minus what it costs to move the masses `source` to `target`, of `total` altogether."""
     found = transport(source, target, _costs(left, right), limit=limit)
-    return Similarity(1 - found.cost / (int(source.sum()) * COST_UNITS), found.exact)
+    return Similarity(1 - found.cost / (total * COST_UNITS), found.exact)
 
 
 def cases_in_place(log: Variants, distribution: Variants) -> Fraction:
@@ -118,7 +131,7 @@ def _weights(counts: Integers) -> Integers:
     return weights
 
 
-def _common_total(left: Variants, right: Variants) -> tuple[Integers, Integers]:
+def common_total(left: Variants, right: Variants) -> tuple[Integers, Integers]:
     """Both distributions in whole units of the same total, so that no mass is rounded."""
     common = int(np.gcd(left.cases, right.cases))
     if left.cases * right.cases // common >= MOST_MASS:
