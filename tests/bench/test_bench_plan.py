@@ -7,7 +7,10 @@ import pytest
 from discreet.bench.bench_plan import load_plan, plan_names
 from discreet.parameters import ParameterError
 
-PAPERS = ["papers/amun", "papers/dpim", "papers/generative", "papers/sacofa", "papers/travas"]
+PAPERS = [
+    *("papers/amun", "papers/dpim", "papers/generative", "papers/sacofa", "papers/travas"),
+    "papers/utravas",
+]
 
 
 def test_every_paper_has_a_plan() -> None:
