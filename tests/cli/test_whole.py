@@ -23,7 +23,7 @@ def test_times_and_attributes_in_one_line(folder: Path) -> None:
     done = run(
         folder, "release", "log.csv", "-o", "shared.csv", "--times", "--epsilon", "8",
         "--attributes", "org:resource,case:amount:number", "--timezone", "Europe/Amsterdam",
-        "--mechanism", "choice", "--candidates", "travas,headtail",
+        "--mechanism", "choice", "--candidates", "headtail,travas",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "whole" in done.stdout
@@ -34,7 +34,7 @@ def test_times_and_attributes_in_one_line(folder: Path) -> None:
     parameters = certificate["parameters"]
     assert parameters["variants"] == "choice"
     assert parameters["zone"] == "Europe/Amsterdam"
-    assert parameters["options"] == ['candidates="travas,headtail"']
+    assert parameters["options"] == ['candidates="headtail,travas"']
 
 
 def test_times_come_by_default_where_the_log_has_them(folder: Path) -> None:
