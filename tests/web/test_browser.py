@@ -221,7 +221,7 @@ def test_an_analyst_and_a_steward_at_once(chromium: Chromium, house: House, tmp_
                 page.fill("#name", name)
                 page.fill("#password", "a wrong password")
                 watched.follow("main button")
-                assert "do not go together" in page.locator(".bad").inner_text()
+                assert "Wrong name or password" in page.locator(".bad").inner_text()
             page.fill("#name", name)
             page.fill("#password", PASSWORD)
             watched.follow("main button")

@@ -157,7 +157,7 @@ def approve(
         checked_seal(house, log, choice, request.source, seal)
     whose = house.people.get(request.person or "")
     if whose is None:
-        raise WebError(translate("Nobody has that name."))
+        raise WebError(translate("No user has that name."))
     house.asking.decide(person.name, identity, approved=True, answer=answer)
     try:
         _release_asked(house, whose, identity)

@@ -141,7 +141,7 @@ class People:
                 self._failures[counted].append(time.monotonic())
             who = row.name if row is not None else counted.removeprefix("name ")
             self.database.note(who[:200], "was refused", "wrong name or password")
-            raise SignInError(translate("Name and password do not go together."))
+            raise SignInError(translate("Wrong name or password."))
 
     def _check_tries(self, counted: str) -> None:
         begin = time.monotonic() - WINDOW
@@ -341,7 +341,7 @@ def _other(connection: Connection, by: Person, identity: str) -> Row[Any]:
     both = select(users).where(users.c.id.in_((by.id, identity)), users.c.active)
     found = {row.id: row for row in connection.execute(both.order_by(users.c.id).with_for_update())}
     if identity not in found:
-        raise WebError(translate("Nobody has that name."))
+        raise WebError(translate("No user has that name."))
     if by.id not in found or found[by.id].role != "steward":
         raise WebError(translate("Only a steward may do this."))
     return found[identity]
