@@ -131,7 +131,7 @@ def test_wrong_passwords_keep_nobody_else_out(steward: Browser, house: House) ->
         home.post("/sign-in", data=other)
     assert "Too many" in home.post("/sign-in", data={**other, "password": PASSWORD}).text
     for _ in range(TRIES):
-        assert "do not go" in home.post("/sign-in", data={**right, "password": WRONG}).text
+        assert "Wrong name" in home.post("/sign-in", data={**right, "password": WRONG}).text
     assert "Too many" in home.post("/sign-in", data=right).text, "a known browser guesses no more"
 
 
