@@ -25,6 +25,7 @@ from discreet.utility.evaluation import WARNING
 
 # Tuned
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
+"""Budgets tried if none is given."""
 
 REPETITIONS = 10
 """Runs of each setting; fewer if time is short."""

@@ -175,7 +175,7 @@ def run_trials(
         for index, cell in enumerate(waiting):
             left = deadline - time.monotonic()
             if not turn and not index:
-                left = max(left, seconds, 1.0)  # somebody must have a turn
+                left = max(left, seconds, 1.0)  # one trial must have a turn
             if left < max(cell.durations, default=0.0):
                 cell.trial = cell.trial if turn else replace(cell.trial, problem=LATE, late=True)
                 continue

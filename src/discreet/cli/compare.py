@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # Tuned
 BAR_WIDTH = 40
+"""Characters of the longest bar."""
 
 
 @TakesOptions(parameters=True, booking=True, every=True)

@@ -10,7 +10,10 @@ from discreet.log.variants import Variants
 
 # Tuned
 FOREST_TREES = 100
+"""Number of trees of the isolation forest."""
+
 MOST_SAMPLED_CASES = 20_000
+"""Most cases that the forest is trained on."""
 
 
 class Normality:

@@ -117,6 +117,7 @@ def durations_plot(logs: Mapping[str, EventLog]) -> str:
 
 # Tuned
 POINTS = 300
+"""Most points of a curve of durations."""
 
 
 def _shares(name: str, values: Floats, counts: Integers | Floats, colour: str) -> Curve:
