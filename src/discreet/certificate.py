@@ -17,20 +17,20 @@ from discreet.privacy.guarantee import Guarantee
 FORMAT = "discreet certificate 1"
 
 _ESCAPES = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
-"""What JSON takes as it is and XML cannot carry."""
+"""Characters that JSON allows unescaped and XML cannot carry, with their escapes."""
 
 LedgerUse = Literal["none", "booked", "bypassed"]
-"""Whether the release was booked against a cap, or the ledger passed over by choice."""
+"""Whether the release was booked against a cap, or bypassed the ledger by choice."""
 
 
 def versions() -> dict[str, str]:
-    """What a certificate is written with."""
+    """Versions of the software that writes a certificate."""
     return {"discreet": __version__, "python": platform.python_version()}
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a released file says of itself: the promise, how it was made, a digest."""
+    """A released file's statement about itself: the promise, how it was made, a digest."""
 
     guarantee: Guarantee
     mechanism: str
@@ -40,13 +40,13 @@ class Certificate:
     notes: tuple[str, ...] = ()
     ledger: LedgerUse = "none"
     strength: str = ""
-    """How much it protects: strong, moderate, weak, hardly any or none."""
+    """Strength of the protection: strong, moderate, weak, hardly any or none."""
     warnings: tuple[str, ...] = ()
-    """What must be said beside the promise; follows from it and from what was released."""
+    """Warnings beside the promise; they follow from it and from what was released."""
     versions: dict[str, str] = field(default_factory=versions)
     content_sha256: str | None = None
     columns: dict[str, str] = field(default_factory=dict)
-    """What CSV and Parquet files of the release call columns, where not by their standard name."""
+    """Names of columns in CSV and Parquet files of the release, if not the standard ones."""
     seal_sha256: str = field(init=False, default="")
     """A digest of everything above, so that no line of it is changed unnoticed."""
 
@@ -137,14 +137,14 @@ class Certificate:
 
 
 def _sealed(values: dict[str, Any]) -> str:
-    """The digest of everything that a certificate says, but for that digest and the format."""
+    """The digest of everything that a certificate says, except that digest and the format."""
     said = {key: value for key, value in values.items() if key not in ("seal_sha256", "format")}
     text = json.dumps(said, ensure_ascii=False, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class CertificateError(DiscreetError, ValueError):
-    """No certificate where one was expected, or one that cannot be read."""
+    """No certificate was found where one was expected, or it cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -157,23 +157,23 @@ class Finding:
 
     @classmethod
     def of(cls, check: str, holds: bool, problem: str) -> Finding:
-        """A check that holds, or else what is wrong."""
+        """A check that holds, or one that fails with its problem."""
         return cls(check, "holds", "") if holds else cls(check, "fails", problem)
 
     @classmethod
     def of_seal(cls, certificate: Certificate) -> Finding:
-        """Whether a certificate's own seal fits it."""
+        """The check whether a certificate's own seal fits it."""
         problem = "its text was changed after the release"
         return cls.of("the certificate reads as it was written", certificate.intact, problem)
 
 
 def certificate_path(path: Path) -> Path:
-    """Where the certificate of a released file lies."""
+    """The path of a released file's certificate."""
     return path.with_name(path.name + ".certificate.json")
 
 
 def reading_of(path: Path) -> dict[str, Any]:
-    """The options with which a released CSV or Parquet file is read, by the names it was given."""
+    """Options that read a released CSV or Parquet file by its own column names."""
     from discreet.log.columns import WORDS
     from discreet.log.files import XES_SUFFIXES
     from discreet.log.formats.parquet import metadata_of

@@ -1,4 +1,4 @@
-"""In which language people are spoken to: English, or German.
+"""The language of messages and pages: English, or German.
 
 English sentences are their own keys: `translate` gives the sentence of `languages/de.toml` where
 German is wanted, and the pages' templates have their `{% trans %}` from the same file. The promise
@@ -25,11 +25,11 @@ _spoken: ContextVar[str | None] = ContextVar("spoken", default=None)
 
 
 class LanguageError(DiscreetError, ValueError):
-    """A language that is not spoken here."""
+    """A language that is not supported."""
 
 
 def language(named: str | None = None) -> Language:
-    """The language of that name, else the one spoken here, else the environment's, else English."""
+    """The language named, else the one set here, else the environment's, else English."""
     wanted = named or _spoken.get() or os.environ.get(VARIABLE) or "en"
     for known in get_args(Language):
         if known == wanted:
@@ -42,7 +42,7 @@ def language(named: str | None = None) -> Language:
 
 @contextmanager
 def speaking(named: str) -> Iterator[None]:
-    """Speak a language to one reader of many, such as whoever asks a server for a page."""
+    """Use a language for one reader of many, such as the browser that asks a server for a page."""
     before = _spoken.set(language(named))
     try:
         yield
@@ -51,18 +51,18 @@ def speaking(named: str) -> Iterator[None]:
 
 
 def translate(sentence: str, **values: object) -> str:
-    """An English sentence in the language wanted, with its `%(name)s` filled in."""
+    """Translate an English sentence to the current language, with its `%(name)s` filled in."""
     spoken = sentence if language() == "en" else catalogue().get(sentence, sentence)
     return spoken % values if values else spoken
 
 
 def grouped(number: int) -> str:
-    """A whole number in groups of three digits: 1,050, and 1 050 where a comma is a point."""
+    """Format a whole number in groups of three digits: 1,050, or 1 050 where a comma is a point."""
     return f"{number:,}" if language() == "en" else f"{number:,}".replace(",", "\u202f")
 
 
 @cache
 def catalogue() -> dict[str, str]:
-    """German by English."""
+    """German sentences by their English keys."""
     text = files("discreet").joinpath("languages", "de.toml").read_text(encoding="utf-8")
     return {key: str(value) for key, value in tomllib.loads(text).items()}

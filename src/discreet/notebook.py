@@ -1,4 +1,4 @@
-"""How things show themselves in a notebook: small pieces of HTML, every text escaped."""
+"""Display in notebooks: small pieces of HTML, every text escaped."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def folded(summary: str, *content: str) -> str:
 
 
 def of(thing: Any) -> str:
-    """How something shows itself, or else its plain text."""
+    """The HTML with which an object displays itself, or else its plain text."""
     shown = getattr(thing, "_repr_html_", None)
     return str(shown()) if shown else paragraph(repr(thing))

@@ -1,4 +1,4 @@
-"""Release: an artefact that may leave, with the certificate that goes with it."""
+"""Release: an artefact that may leave, with its certificate."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from discreet.report import can_draw, draw
 
 @runtime_checkable
 class Document(Protocol):
-    """An artefact that is not a log and knows how to write itself, by suffix."""
+    """An artefact that is not a log and renders itself, by suffix."""
 
     @property
     def kind(self) -> str:
-        """What it is, in a word or two."""
+        """The kind of artefact, in a word or two."""
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """The endings it can be written with."""
+        """The suffixes it can be written with."""
 
     def render(self, suffix: str) -> str:
-        """The text of the file."""
+        """Return the text of a file with this suffix."""
 
 
 def render(artefact: Document, suffix: str) -> str:
-    """The text of a file with that ending; graphs and trees are drawn where it is .svg."""
+    """Return the text of a file with this suffix; graphs and trees are drawn for .svg."""
 
     return draw(artefact) if suffix == ".svg" and can_draw(artefact) else artefact.render(suffix)
 
@@ -97,17 +97,20 @@ def _check_apart(written: Path, given: Path) -> None:
         )
 
 
+# Tuned
 MARGIN = 64 << 20
-"""Bytes that a disk must have left over."""
+"""Bytes that must stay free on a disk."""
 
 BYTES = {".xes": 400, ".csv": 150}
-"""About what an event takes in a file of that kind, or else `FEW`; packed a quarter."""
+"""Approximate bytes of an event in a file of that suffix; for other suffixes `FEW`; a quarter if
+packed."""
 
 FEW = 60
+"""Approximate bytes of an event in a file of any other kind."""
 
 
 def check_room(path: Path, events: int = 0) -> None:
-    """Refuse a disk that has no room for so many events, before anything is spent."""
+    """Refuse a disk without room for this many events, before anything is spent."""
     plain, packed = path.name.lower().removesuffix(".gz"), path.name.lower().endswith(".gz")
     each = next((size for suffix, size in BYTES.items() if plain.endswith(suffix)), FEW)
     needed = MARGIN + events * each // (4 if packed else 1)
@@ -120,21 +123,21 @@ def check_room(path: Path, events: int = 0) -> None:
 
 
 class Confirming(Protocol):
-    """A payment that notes what was written for it."""
+    """A payment that records what was written for it."""
 
     def confirm(self, certificate: Certificate) -> None:
-        """Note that a release was written under this certificate."""
+        """Record that a release was written under this certificate."""
 
 
 Artefact: TypeAlias = "Variants | EventLog | Document"
 
 A_co = TypeVar("A_co", covariant=True, default=Any)
-"""What is released; by default anything."""
+"""The type of what is released; anything by default."""
 
 
 @dataclass(frozen=True, repr=False)
 class Release(Generic[A_co]):
-    """What leaves the house: artefact, guarantee, and how it was made. Nothing raw.
+    """What may be shared: artefact, guarantee, and how it was made. Nothing raw.
 
     Everything in here is either drawn under the guarantee or follows from the parameters.
     """
@@ -147,19 +150,19 @@ class Release(Generic[A_co]):
     seed: int | None = field(default=None, repr=False)
     ledger: LedgerUse = "none"
     provider: dict[str, str] = field(default_factory=dict)
-    """The package that the mechanism comes from and its version, if it is not this one."""
+    """The package of the mechanism and its version, if it is not this one."""
     columns: dict[str, str] = field(default_factory=dict)
-    """What the file of the log called its columns, where that is not their standard name."""
+    """Names of columns in the file of the log, if not the standard ones."""
     classifier: Classifier = "activity"
     """What counts as an activity in the log."""
     origin: tuple[Path, ...] = field(default=(), repr=False)
     """The files that the log came from, so that none is written over; never part of a file."""
     booking: Confirming | None = field(default=None, repr=False, compare=False)
-    """What it was paid with, which is told of each file that is written."""
+    """The payment for the release, which records each file that is written."""
 
     @property
     def _form(self) -> Form:
-        """What its artefact says of itself."""
+        """The form of the artefact."""
         artefact: Any = self.artefact
         if isinstance(artefact, Variants):
             return OfVariants(self, artefact)
@@ -174,7 +177,7 @@ class Release(Generic[A_co]):
 
     @property
     def digests(self) -> dict[str, str]:
-        """The digests of what it could be written as, by the ending of the file."""
+        """Digests of what it could be written as, by suffix."""
         return self._form.digests()
 
     def to_polars(self) -> pl.DataFrame:
@@ -182,7 +185,7 @@ class Release(Generic[A_co]):
         return self.log().to_polars()
 
     def to_pandas(self) -> Any:
-        """The same as a pandas frame, ready for PM4Py."""
+        """The events of the release as a pandas frame, ready for PM4Py."""
         return self.log().to_pandas()
 
     def __repr__(self) -> str:
@@ -199,11 +202,11 @@ class Release(Generic[A_co]):
         return notebook.box(title, notebook.of(self.guarantee), notes, self._form.picture())
 
     def describe(self) -> str:
-        """What was released, in a few words."""
+        """Describe what was released, in a few words."""
         return self._form.describe()
 
     def certificate(self, content_sha256: str | None = None) -> Certificate:
-        """The certificate of this release; with a digest once the content is written."""
+        """Build the certificate of this release; with a digest once the content is written."""
         form = self._form
         return Certificate(
             guarantee=self.guarantee,
@@ -223,12 +226,12 @@ class Release(Generic[A_co]):
     def write(self, path: str | Path, *, overwrite: bool = False) -> Certificate:
         """Write the artefact, chosen by suffix, and `<name>.certificate.json` beside it.
 
-        Variants become a log of cases; or, where the name ends in .variants.parquet, a table of
+        Variants become a log of cases; or, if the name ends in .variants.parquet, a table of
         variants and their counts, which is as small as it can be. Both files appear complete or
         not at all. Characters that the format cannot carry become a mark (U+FFFD).
 
         Existing files are replaced with `overwrite` only, those that the log was read from never.
-        Where the release is booked, the ledger notes that it was written.
+        If the release is booked, the ledger notes that it was written.
         """
         path = Path(path)
         check_target(path, self._form.suffixes)
@@ -239,7 +242,7 @@ class Release(Generic[A_co]):
         return certificate
 
     def rescue(self, path: Path) -> tuple[Path, Certificate] | None:
-        """Write what could not be written to `path` somewhere else or in another form, if it can.
+        """Write what could not be written to `path` in another place or form, if possible.
 
         It is the same draw, so it costs nothing more. Variants become a table, the smallest form.
         """
@@ -258,50 +261,50 @@ class Release(Generic[A_co]):
 
 
 class Form(Protocol):
-    """What an artefact says of itself: its kind, its endings, and how it is written."""
+    """The form of an artefact: its kind, its suffixes, and how it is written."""
 
     @property
     def kind(self) -> str:
-        """What it is, as certificates say it."""
+        """The kind of artefact, as certificates name it."""
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """The endings it can be written with."""
+        """The suffixes it can be written with."""
 
     @property
     def cases(self) -> int | None:
-        """How many cases it has, if it has any."""
+        """The number of cases; None if it has none."""
 
     artificial_times: ClassVar[bool]
     """Whether its times are made up."""
     has_columns: ClassVar[bool]
-    """Whether its files call columns by the names of the log."""
+    """Whether its files name columns as the log did."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What its certificate says besides the notes of the mechanism."""
+        """Notes of its certificate besides those of the mechanism."""
 
     def describe(self) -> str:
-        """It in a few words."""
+        """Describe the artefact in a few words."""
 
     def picture(self) -> str:
-        """It in a notebook."""
+        """The artefact as HTML for a notebook."""
 
     def log(self) -> EventLog:
-        """It as an event log."""
+        """The artefact as an event log."""
 
     def digests(self) -> dict[str, str]:
-        """The digests of what it could be written as, by the ending of the file."""
+        """Digests of what it could be written as, by suffix."""
 
     def write(self, path: Path, certify: Certify) -> Certificate:
         """Write it with its certificate, both or none; returns the certificate."""
 
     def rescued(self, path: Path) -> Iterator[str]:
-        """The endings with which it may be rescued that could not be written to a path."""
+        """The suffixes under which it may be rescued if it could not be written to a path."""
 
 
 Certify = Callable[[str], Certificate]
-"""The certificate of what has this digest."""
+"""A function from a digest to the certificate of the content that has it."""
 
 
 @dataclass(frozen=True)
@@ -323,18 +326,18 @@ class OfLog:
         return int(self.artefact.cases)
 
     def describe(self) -> str:
-        """How many cases and events it has."""
+        """Describe the log by its numbers of cases and events."""
         if not self.cases:
             return translate("empty: no variant passed; more cases or a larger budget would help")
         return self.counted(grouped(self.cases))
 
     def counted(self, cases: str) -> str:
-        """How much there is of it."""
+        """Describe its size, after the number of cases."""
         events = grouped(self.artefact.events)
         return translate("%(cases)s cases, %(events)s events", cases=cases, events=events)
 
     def picture(self) -> str:
-        """It in a notebook."""
+        """The log as HTML for a notebook."""
         return notebook.of(self.artefact)
 
     def log(self) -> EventLog:
@@ -346,7 +349,7 @@ class OfLog:
         return self.log()
 
     def digests(self) -> dict[str, str]:
-        """One for all endings, and none of an empty log, which is like any other."""
+        """One digest for all suffixes; none for an empty log, which is like any other."""
         return {LOG_SUFFIXES[0]: content_digest(self.log())} if self.cases else {}
 
     def write(self, path: Path, certify: Certify) -> Certificate:
@@ -368,7 +371,7 @@ class OfLog:
         )
 
     def rescued(self, path: Path) -> Iterator[str]:
-        """The same ending at another place, or Parquet."""
+        """The same suffix at another place, or Parquet."""
         yield next(s for s in LOG_SUFFIXES[::-1] if path.name.lower().endswith(s))
         yield ".parquet"
 
@@ -382,11 +385,11 @@ class OfVariants(OfLog):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """That there are neither times nor attributes."""
+        """The note that there are neither times nor attributes."""
         return (vocabulary().dropped,)
 
     def counted(self, cases: str) -> str:
-        """How many cases and variants there are."""
+        """Describe its size: the numbers of cases and variants."""
         many = grouped(len(self.artefact))
         return translate("%(cases)s cases, %(variants)s variants", cases=cases, variants=many)
 
@@ -418,7 +421,7 @@ class OfVariants(OfLog):
 
 @dataclass(frozen=True)
 class OfDocument:
-    """A graph, a tree or whatever else writes itself."""
+    """A graph, a tree or any other artefact that renders itself."""
 
     artefact: Document
 
@@ -428,25 +431,25 @@ class OfDocument:
 
     @property
     def kind(self) -> str:
-        """What the document calls itself."""
+        """The kind, as the document names it."""
         return self.artefact.kind
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """The endings of the document."""
+        """The suffixes of the document."""
         return self.artefact.suffixes
 
     @property
     def cases(self) -> int | None:
-        """How many cases it has, if it says so."""
+        """The number of cases, if the document states it."""
         return getattr(self.artefact, "cases", None)
 
     def describe(self) -> str:
-        """What it is."""
+        """Describe the document by its kind."""
         return translate("a %(kind)s", kind=translate(self.kind))
 
     def picture(self) -> str:
-        """Its drawing, if it has one."""
+        """The drawing, if there is one."""
 
         return draw(self.artefact) if can_draw(self.artefact) else ""
 
@@ -455,7 +458,7 @@ class OfDocument:
         raise TypeError(f"a {self.kind} is not a log; write it or use .artefact")
 
     def digests(self) -> dict[str, str]:
-        """Of each ending, for each is another file."""
+        """One digest for each suffix, for each is another file."""
         return {one: _sha256(render(self.artefact, one).encode()) for one in self.suffixes}
 
     def write(self, path: Path, certify: Certify) -> Certificate:
@@ -468,7 +471,7 @@ class OfDocument:
         return certificate
 
     def rescued(self, path: Path) -> Iterator[str]:
-        """Any of its endings."""
+        """All suffixes of the document."""
         yield from self.suffixes
 
 
@@ -479,7 +482,7 @@ def _sha256(content: bytes) -> str:
 
 
 def fresh_names(count: int, rng: Randomness) -> list[str]:
-    """Random distinct names."""
+    """Draw random distinct names."""
     while True:
         text = rng.words(count).tobytes().hex()
         names = [text[i : i + 16] for i in range(0, len(text), 16)]

@@ -1,1 +1,1 @@
-"""Advice for whoever holds a log: which budget and which mechanism suit it."""
+"""Advice for the holder of a log: which budget and which mechanism suit it."""

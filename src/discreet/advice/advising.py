@@ -23,10 +23,12 @@ from discreet.releasing.catalogue import mechanism_class, mechanism_names
 from discreet.releasing.request import Product
 from discreet.utility.evaluation import WARNING
 
+# Tuned
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
+"""Budgets tried if none is given."""
 
 REPETITIONS = 10
-"""Runs of each setting; fewer where time is short."""
+"""Runs of each setting; fewer if time is short."""
 
 SLOW = "it trains a model, which takes minutes; name it to include it"
 
@@ -44,9 +46,9 @@ class Advice:
     seconds: float
     left_out: dict[str, list[str]]
     default: str
-    """The mechanism that is released with these options where none is named."""
+    """The mechanism released with these options if none is named."""
     cautions: tuple[str, ...] = ()
-    """Whom it would protect, and what is read as an event, where that may surprise."""
+    """Warnings about whom it would protect and what is read as an event, if that may surprise."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -69,12 +71,12 @@ class Advice:
 
     @property
     def unit(self) -> str:
-        """Whom the budgets protect."""
+        """What the budgets protect: a case or an individual."""
         return "case" if self.cases_per_individual is None else "person"
 
 
 def meaning(epsilon: float, unit: str = "case") -> str:
-    """What an epsilon promises, by the doubt that it leaves."""
+    """Explain an epsilon by the doubt that it leaves."""
     return (
         f"someone undecided (50%) whether a certain {unit} is in the log is at most "
         f"{certainty(epsilon)}% sure afterwards"
@@ -94,12 +96,12 @@ def advise(
     stand_in: bool = False,
     on_start: Callable[[str], None] = lambda text: None,
 ) -> Advice:
-    """Look at the log, and try budgets on it for about `seconds` seconds.
+    """Describe the log, and try budgets on it for about `seconds` seconds.
 
-    The answer is for the product that is released with the same `parameters` and `times` where no
-    mechanism is named. `names` are the mechanisms to be tried beside it; without them all that
-    need no more than these parameters and train no model. Of a stand-in nothing is said about
-    people and rare variants: it has neither.
+    The answer is for the product that is released with the same `parameters` and `times` if no
+    mechanism is named. `names` are the mechanisms to try beside it; by default all that need no
+    more than these parameters and train no model. For a stand-in nothing is said about people and
+    rare variants: it has neither.
     """
     given = parameters or {}
     budgets = sorted(set(epsilons))
@@ -140,7 +142,7 @@ def advise(
 
 
 def _alternatives(given: dict[str, Any], delta: float) -> tuple[list[str], dict[str, list[str]]]:
-    """The mechanisms that can run as things are, and why others cannot."""
+    """The mechanisms that can run with these parameters, and the reasons why others cannot."""
     chosen: list[str] = []
     left_out: dict[str, list[str]] = {}
     for name in mechanism_names():

@@ -53,7 +53,7 @@ def _moment(microseconds: int) -> str:
 
 
 def _columns(log: EventLog) -> list[dict[str, str | None]]:
-    """What each column is called in the file, what it was taken as, and the type it has."""
+    """The name of each column in the file, what it was taken as, and its type."""
     words = {"string": "text", "int": "integer", "float": "number"}
     found: list[dict[str, str | None]] = []
     for values in log.schema():

@@ -12,13 +12,14 @@ from discreet.mechanisms.base import Mechanism
 from discreet.privacy.steps import Selecting
 from discreet.releasing.request import variants_of
 
+# Tuned
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
-"""Sizes up to which a variant may be called rare."""
+"""Sizes, in cases, up to which a variant may be called rare."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """What a bound on the cases of each person means."""
+    """What is kept under a bound on the cases of each person."""
 
     cases_per_individual: int
     cases_kept: float
@@ -29,7 +30,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class People:
-    """How many cases people have."""
+    """How many cases each person has."""
 
     people: int
     cases: int
@@ -49,12 +50,11 @@ class Rarity:
 
 @dataclass(frozen=True)
 class Visible:
-    """Which variants can be shown as they are at a budget; follows from the budget but for the
-    share of cases."""
+    """Which variants a budget can show as they are; the threshold follows from the budget alone."""
 
     epsilon: float
     count: int
-    """From this many cases on a variant is shown more often than not."""
+    """Smallest number of cases with which a variant is shown more often than not."""
     variants: int
     cases: float
     """Share of all cases that follow such a variant."""
@@ -62,7 +62,7 @@ class Visible:
 
 def people_of(log: EventLog) -> People | None:
     """Cases per person and what each bound keeps, up to the first that keeps everything; None
-    where the log names nobody."""
+    if the log names nobody."""
     if log.individual is None:
         return None
     owned = log.cases_of_individuals()
@@ -76,7 +76,7 @@ def people_of(log: EventLog) -> People | None:
 
 
 def rarity_of(log: EventLog) -> tuple[Rarity, ...]:
-    """How rare the variants are, by size, up to the first size that takes in all of them."""
+    """How rare the variants are, by size, up to the first size that covers all of them."""
     counts = log.variants.counts
     found = []
     for size in COUNTS:
@@ -105,14 +105,14 @@ def visible_by(log: EventLog, mechanism: Mechanism) -> Visible | None:
 
 @runtime_checkable
 class Gradual(Protocol):
-    """A selection that says how likely it shows a variant."""
+    """A selection that knows the probability of showing a variant."""
 
     def probability(self, count: int) -> Fraction | float:
-        """The probability that a variant of that many cases is shown."""
+        """The probability that a variant with `count` cases is shown."""
 
 
 def _shown_from(selection: Gradual) -> int:
-    """The least number of cases of which a variant is shown at least half of the time."""
+    """Smallest number of cases with which a variant is shown at least half of the time."""
     low, high = 0, 1
     while 2 * selection.probability(high) < 1:
         low, high = high, 2 * high

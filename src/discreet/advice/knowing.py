@@ -17,25 +17,26 @@ from discreet.log.instants import DAY, microseconds
 if TYPE_CHECKING:
     from discreet.log.events import EventLog
 
+# Tuned
 KNOWN = (1, 2, 3, 5)
-"""How many events are known."""
+"""Numbers of events that the attacker knows."""
 
 PROBES = 300
-"""Cases that are looked for: a share is then within 6 points, 19 times of 20."""
+"""Number of cases tried: a share is then within 6 points, 19 times out of 20."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The share of cases that this many of their events, drawn at random, single out."""
+    """The share of cases singled out by this many of their events, drawn at random."""
 
     events: int
     by_activity: float
     by_day: float | None
-    """Where the day of each event is known too; None without timestamps."""
+    """The share if the day of each event is known too; None without timestamps."""
 
 
 def found_by(log: EventLog, probes: int = PROBES) -> tuple[Found, ...]:
-    """How many cases are unique to someone who knows 1, 2, 3 or 5 of their events."""
+    """Share of cases unique to someone who knows 1, 2, 3 or 5 of their events."""
     rng = np.random.default_rng()
     chosen = rng.choice(log.cases, size=min(probes, log.cases), replace=False)
     by_day = _Days(log) if log.has_times else None
@@ -54,7 +55,7 @@ def found_by(log: EventLog, probes: int = PROBES) -> tuple[Found, ...]:
 
 
 def _activity_counts(log: EventLog) -> Integers:
-    """How often each variant has each activity."""
+    """Occurrences of each activity in each variant."""
     variants = log.variants
     owners = np.repeat(np.arange(len(variants)), variants.lengths)
     size = len(variants.activities)
@@ -63,14 +64,14 @@ def _activity_counts(log: EventLog) -> Integers:
 
 
 def _fitting(counts: Integers, log: EventLog, known: Integers) -> int:
-    """How many cases have these activities at least as often."""
+    """Number of cases that have these activities at least as often."""
     codes, often = np.unique(log.codes[known], return_counts=True)
     fits = (counts[:, codes] >= often).all(axis=1)
     return int(log.variants.counts[fits].sum())
 
 
 class _Days:
-    """Which cases have an activity on a day."""
+    """Index of the cases that have an activity on a day."""
 
     def __init__(self, log: EventLog) -> None:
         days = microseconds(log) // DAY
@@ -80,7 +81,7 @@ class _Days:
         self.sorted, self.cases = self.keys[order], cases[order]
 
     def fitting(self, known: Integers) -> int:
-        """How many cases have these events."""
+        """Number of cases that have these events."""
         left: Integers | None = None
         for key in self.keys[known]:
             begin, end = np.searchsorted(self.sorted, [key, key + 1])

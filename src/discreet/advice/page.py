@@ -17,14 +17,14 @@ from discreet.report.svg import SERIES
 from discreet.utility.evaluation import WARNING
 
 Grid = tuple[list[str], list[list[str]]]
-"""Heads and lines of a table."""
+"""Headings and rows of a table."""
 
 FIGURES = ("similarity", "follows_total_variation", "f_score")
-"""What is shown of the figures."""
+"""The figures shown."""
 
 
 def reading(name: str) -> tuple[str, str]:
-    """A figure's name, and how to read it."""
+    """The name of a figure, and how to read it."""
     return {
         "similarity": (
             translate("similarity"),
@@ -47,7 +47,7 @@ def reading(name: str) -> tuple[str, str]:
 
 
 def people_table(advice: Advice) -> Grid:
-    """What each bound on the cases of a person keeps."""
+    """Table of what each bound on the cases of a person keeps."""
     assert advice.people is not None
     heads = [
         translate("at most"),
@@ -70,7 +70,7 @@ def people_table(advice: Advice) -> Grid:
 
 
 def rarity_table(advice: Advice) -> Grid:
-    """How rare variants are."""
+    """Table of how rare the variants are."""
     heads = [translate("variants followed by"), translate("variants"), translate("cases in them")]
     lines = [
         [
@@ -86,7 +86,7 @@ def rarity_table(advice: Advice) -> Grid:
 
 
 def budget_table(advice: Advice) -> Grid:
-    """What each budget promises, and which variants can be shown as they are."""
+    """Table of what each budget promises, and which variants can be shown as they are."""
     heads = ["ε", translate("50% sure becomes at most"), translate("a variant is seen from")]
     heads += [translate("cases in such variants")] if advice.rarity else []
     lines = [
@@ -102,7 +102,7 @@ def budget_table(advice: Advice) -> Grid:
 
 
 def budget_words(advice: Advice) -> str:
-    """How to read that table."""
+    """Explanation of the table of budgets."""
     if advice.unit == "case":
         return translate(
             "Someone who is 50% sure that a certain case is in the log can become at most this "
@@ -121,7 +121,7 @@ def budget_words(advice: Advice) -> str:
 
 
 def trial_table(advice: Advice) -> Grid:
-    """Every setting: means with their scatter."""
+    """Table of every setting: means with standard deviations."""
     shown = _shown(advice)
     heads = [
         "ε",
@@ -146,12 +146,12 @@ def trial_table(advice: Advice) -> Grid:
 
 
 def label(trial: Trial) -> str:
-    """The name of a mechanism, and whether it is the default."""
+    """The name of a mechanism, marked if it is the default."""
     return translate("%(name)s (default)", name=trial.name) if trial.default else trial.name
 
 
 def _series(trials: Sequence[Trial]) -> list[str]:
-    """The names of all mechanisms, the default first."""
+    """Names of all mechanisms, the default first."""
     ordered = sorted(trials, key=lambda trial: not trial.default)
     return list(dict.fromkeys(trial.name for trial in ordered))
 
@@ -165,8 +165,8 @@ def figure(trial: Trial, name: str) -> str:
 
 
 def advice_page(advice: Advice, *, title: str, command: str, stand_in: str = "") -> str:
-    """The whole advice on one page that needs nothing else; `stand_in` says what it was read from
-    where that was not the raw log."""
+    """The whole advice as one self-contained page; `stand_in` says what was read if that was not
+    the raw log."""
     return render_page(
         "discreet.advice",
         "advice.html",
@@ -187,7 +187,7 @@ def advice_page(advice: Advice, *, title: str, command: str, stand_in: str = "")
 
 
 def plots(advice: Advice) -> list[tuple[str, str, str]]:
-    """For each figure its name, how to read it, and boxes over the budgets."""
+    """The name of each figure, how to read it, and box plots over the budgets."""
     ran = advice.trials.ran
     series = _series(ran)
     budgets = sorted({trial.epsilon for trial in ran})
@@ -205,7 +205,7 @@ def plots(advice: Advice) -> list[tuple[str, str, str]]:
 
 
 def curves(advice: Advice) -> list[tuple[str, str, str]]:
-    """For each figure its name, how to read it, and a curve over ε for each mechanism.
+    """The name of each figure, how to read it, and a curve over ε for each mechanism.
 
     Budgets stand at equal distances, as they do on a logarithmic axis of 0.1, 0.3, 1, 3.
     """

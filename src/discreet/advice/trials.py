@@ -23,18 +23,19 @@ COST = (
 )
 
 DELEGATES = ("choice",)
-"""Mechanisms that only hand on to others, which take part themselves."""
+"""Mechanisms that only delegate to others, which are tried themselves."""
 
 
 LATE = "not finished in its share of the time"
 
+# Tuned
 RUNS_FOR_SCATTER = 5
-"""Runs from which on a scatter is worth looking at."""
+"""Smallest number of runs whose standard deviation means something."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """How a mechanism did at one budget, or why it could not take part."""
+    """How a mechanism did at one budget, or why it could not be tried."""
 
     name: str
     epsilon: float
@@ -42,12 +43,12 @@ class Trial:
     budget: str = ""
     runs: tuple[dict[str, float], ...] = ()
     seconds: float = 0.0
-    """Of one run, measuring included."""
+    """Seconds of one run, measuring included."""
     problem: str = ""
     late: bool = False
-    """Whether the problem is that time was short."""
+    """Whether the trial failed because time was short."""
     default: bool = False
-    """Whether this is what is released where no mechanism is named."""
+    """Whether this is the product released if no mechanism is named."""
 
     @property
     def figures(self) -> dict[str, float]:
@@ -56,17 +57,17 @@ class Trial:
         return {name: fmean(self.values(name)) for name in names}
 
     def values(self, figure: str) -> list[float]:
-        """A figure of every run that has it."""
+        """The values of a figure in all runs that have it."""
         return [run[figure] for run in self.runs if figure in run]
 
     def deviation(self, figure: str) -> float | None:
-        """Its standard deviation, from two runs on."""
+        """The standard deviation of a figure; None below two runs."""
         values = self.values(figure)
         return stdev(values) if len(values) > 1 else None
 
     @property
     def score(self) -> float | None:
-        """Its mean similarity, by which trials are ordered."""
+        """Mean similarity, by which trials are ordered."""
         return self.figures.get("similarity")
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,12 +97,12 @@ class Trials:
 
     @property
     def ran(self) -> list[Trial]:
-        """Those that were measured."""
+        """The trials that were measured."""
         return [trial for trial in self.trials if trial.runs]
 
     @property
     def left_out(self) -> dict[str, list[str]]:
-        """Why some were not: the names by reason."""
+        """Names of the mechanisms that were not measured, by reason."""
         found: dict[str, list[str]] = {}
         for trial in self.trials:
             names = found.setdefault(trial.problem, []) if trial.problem else []
@@ -120,7 +121,7 @@ class Trials:
 
 @dataclass
 class _Cell:
-    """One mechanism at one budget while its runs are being made."""
+    """The runs so far of one mechanism at one budget."""
 
     built: Mechanism | None
     trial: Trial
@@ -129,7 +130,7 @@ class _Cell:
 
 
 def trial_of(name: str, given: Mapping[str, Any], times: bool | None = None) -> Mechanism:
-    """A mechanism with those of the parameters that it has; times over it where asked for."""
+    """Build a mechanism with those of the parameters that it has, with times if asked for."""
     over = bool(times) and mechanism_class(name).returns == "variants"
     return Product.taking(given, name, times=over).resolved().mechanism
 
@@ -146,7 +147,7 @@ def run_trials(
     repetitions: int = 1,
     on_start: Callable[[str], None] = lambda text: None,
 ) -> Trials:
-    """Release the log with each mechanism at each epsilon and measure.
+    """Release the log with each mechanism at each epsilon and measure the releases.
 
     Further parameters (an alphabet, a maximum length) go to the mechanisms that declare them. The
     default product always takes part, and first; budgets around 1 come first. No mechanism
@@ -174,7 +175,7 @@ def run_trials(
         for index, cell in enumerate(waiting):
             left = deadline - time.monotonic()
             if not turn and not index:
-                left = max(left, seconds, 1.0)  # somebody must have a turn
+                left = max(left, seconds, 1.0)  # one trial must have a turn
             if left < max(cell.durations, default=0.0):
                 cell.trial = cell.trial if turn else replace(cell.trial, problem=LATE, late=True)
                 continue
@@ -187,7 +188,7 @@ def run_trials(
 
 
 def _references(evaluator: Evaluator, measures: tuple[Group, ...]) -> dict[str, float]:
-    """For each figure what a fresh sample, or the raw log's own model, scores."""
+    """What a fresh sample, or the raw log's own model, scores for each figure."""
     found = {"similarity": evaluator.ceiling}
     if evaluator.follows_ceiling is not None:
         found["follows_total_variation"] = evaluator.follows_ceiling.total_variation
@@ -198,7 +199,7 @@ def _references(evaluator: Evaluator, measures: tuple[Group, ...]) -> dict[str, 
 
 
 def _built(name: str, budget: dict[str, Any], times: bool | None) -> _Cell:
-    """The mechanism built for one budget, or the reason why it cannot be."""
+    """Build the mechanism for one budget, or keep the reason why it cannot be built."""
     try:
         return _cell(name, trial_of(name, budget, times))
     except Exception as error:
@@ -216,7 +217,7 @@ def _cell(name: str, built: Mechanism, *, default: bool = False) -> _Cell:
 
 
 def _run(cell: _Cell, evaluator: Evaluator, measures: tuple[Group, ...], seconds: float) -> None:
-    """One release and its figures; whatever goes wrong ends the trial and is kept as words."""
+    """Release once and measure; any failure ends the trial and is kept as its problem."""
     assert evaluator.log is not None
     assert cell.built is not None
     began = time.perf_counter()

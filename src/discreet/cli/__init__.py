@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _completing() -> typer.Typer:
-    """The application for a shell that asks how what was typed so far might go on."""
+    """Return the application for a shell that asks for completions of what was typed so far."""
     from discreet.cli.app import build
 
     typed = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")

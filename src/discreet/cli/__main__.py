@@ -1,4 +1,4 @@
-"""Run the command line by `python -m discreet.cli`."""
+"""Runs the command line by `python -m discreet.cli`."""
 
 from discreet.cli import main
 

@@ -1,4 +1,4 @@
-"""discreet advise."""
+"""The command `discreet advise`."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def advise(
 
 
 def _stand_in(log: Path, target: Path, spend: float, delta: float, values: dict[str, Any]) -> str:
-    """Release the stand-in, booked like any release; what to say of it."""
+    """Release the stand-in, which spends like any release; return what to say of it."""
     from discreet.cli.release import release
     from discreet.mechanisms import DEFAULT_MECHANISM
     from discreet.releasing.catalogue import mechanism_class
@@ -153,7 +153,7 @@ def _stand_in(log: Path, target: Path, spend: float, delta: float, values: dict[
 
 
 def _reading(stand_in: Path, parameters: dict[str, Any]) -> dict[str, Any]:
-    """How the stand-in is read: by the names it has, each of its cases being somebody's own.
+    """Options that read the stand-in by the names it has, each of its cases as one person's own.
 
     So budgets for people are divided as for the log; the cases that a bound loses are lost already.
     """

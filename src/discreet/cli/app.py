@@ -33,7 +33,7 @@ def _language(named: str | None) -> str | None:
 
 
 def taught(function: Callable[..., object]) -> str:
-    """A docstring as help: paragraphs flow, indented lines (examples) stay as they are."""
+    """Format a docstring as help: paragraphs flow, indented lines (examples) stay as they are."""
     paragraphs = (inspection.getdoc(function) or "").split("\n\n")
     return "\n\n".join(
         text if text.startswith("  ") else text.replace("\n", " ") for text in paragraphs
@@ -71,16 +71,16 @@ COMMANDS = (
     *("sample", "inspect", "advise", "release", "expand", "train", "generate", "mechanisms"),
     *("certificate", "audit", "evaluate", "compare", "bench", "serve"),
 )
-"""Each is a function in a module of the same name."""
+"""Names of the commands; each is a function in a module of the same name."""
 
 LEDGER = "budget"
-"""The group of commands on what may be spent."""
+"""Name of the group of commands on what may be spent."""
 
 
 def build(arguments: Sequence[str] = ()) -> typer.Typer:
-    """The application, with the options that its commands have for these arguments.
+    """Build the application, with the options that its commands have for these arguments.
 
-    Where these begin with a command, no other is built: there are hundreds of options in all.
+    If the arguments begin with a command, no other is built: there are hundreds of options in all.
     """
     called = set(arguments[:1]) & {*COMMANDS, LEDGER}
     app = typer.Typer(

@@ -1,4 +1,4 @@
-"""discreet audit."""
+"""The command `discreet audit`."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _show(found: list[Audit], left_out: dict[str, str]) -> None:
 
 
 def _write(path: Path, found: list[Audit], left_out: dict[str, str], quick: bool) -> None:
-    """Write the page; with the documentation's own page also the results that ship with us."""
+    """Write the page; for the documentation's own page also the results that ship with us."""
     from discreet.audits.audit_report import PAGE, page
     from discreet.audits.audit_tables import SHIPPED, AuditTables
     from discreet.log.files import atomic_write
@@ -215,7 +215,7 @@ def _write(path: Path, found: list[Audit], left_out: dict[str, str], quick: bool
 
 
 def _kept(folder: Path | None, again: list[str] | None, everything: bool) -> ResultStore | None:
-    """What is taken from a folder, and what is not."""
+    """Open the folder of kept results, without those to be audited again; None without a folder."""
     from discreet.audits.result_store import ResultStore
     from discreet.audits.subjects import audited_class
 

@@ -1,4 +1,4 @@
-"""discreet bench."""
+"""The command `discreet bench`."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _show(settings: list[Setting]) -> None:
 
 
 def _counts(one: Setting) -> str:
-    """How many runs, and how many of them gave nothing."""
+    """The number of runs, and how many of them gave nothing."""
     parts = [str(len(one.rows))]
     parts += [f"{one.empty} empty"] if one.empty else []
     parts += [f"{one.failed} failed"] if one.failed else []

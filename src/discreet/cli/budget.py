@@ -1,4 +1,4 @@
-"""discreet budget."""
+"""The commands `discreet budget`."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def _facts(source: str, account: Account) -> dict[str, Any]:
 
 
 def _line(row: dict[str, Any]) -> list[str]:
-    """An entry as a line of the history."""
+    """One entry as a line of the history."""
     epsilon = delta = ""
     if row["kind"] == "release":
         what = row["mechanism"] + ("" if row["certificate"] else " (not noted as written)")

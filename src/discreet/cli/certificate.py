@@ -1,4 +1,4 @@
-"""discreet certificate."""
+"""The command `discreet certificate`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""discreet compare."""
+"""The command `discreet compare`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ from discreet.parameters import ParameterError
 if TYPE_CHECKING:
     from discreet.advice.trials import Trial, Trials
 
+# Tuned
 BAR_WIDTH = 40
+"""Characters of the longest bar."""
 
 
 @TakesOptions(parameters=True, booking=True, every=True)
@@ -133,7 +135,7 @@ def compare(
 
 
 def _show(ran: list[Trial], found: Trials) -> None:
-    """The table and the bars of one budget."""
+    """Print the table and the bars of one budget."""
     from discreet.advice.page import label
 
     present = {name for one in ran for name in one.figures}

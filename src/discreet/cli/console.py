@@ -1,4 +1,4 @@
-"""What people see: results on standard output, progress and warnings on standard error."""
+"""Console output: results on standard output, progress and warnings on standard error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ err = Console(stderr=True, highlight=False)
 
 
 def complain(error: object) -> None:
-    """Print an error in one line of plain words."""
+    """Print an error as one plain line."""
     err.print(Text.assemble(("error: ", "bold red"), str(error)))
 
 
@@ -55,7 +55,7 @@ FIGURE_HEADS = {
     "precision": "precise",
     "size_ratio": "size",
 }
-"""The figures that narrow tables show, and how they are headed there."""
+"""The figures that narrow tables show, with their headings there."""
 
 MARKS = {"holds": "[green]✓[/green]", "fails": "[red]✗[/red]", "unknown": "[yellow]?[/yellow]"}
 
@@ -103,14 +103,14 @@ def show_written(certificate: Certificate, output: object, what: str) -> None:
 
 @contextmanager
 def stage(text: str) -> Iterator[None]:
-    """Show that something is going on and for how long, where a person is watching."""
+    """Show that a step is running and for how long, on an interactive terminal."""
     with watched(text):
         yield
 
 
 @contextmanager
 def watched(text: str) -> Iterator[Callable[[str], None]]:
-    """The same; the function it yields changes the text."""
+    """Show a running step as `stage` does; the function it yields changes the text."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task(text, total=None)

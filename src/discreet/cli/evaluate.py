@@ -1,4 +1,4 @@
-"""discreet evaluate."""
+"""The command `discreet evaluate`."""
 
 from __future__ import annotations
 

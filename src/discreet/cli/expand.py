@@ -1,4 +1,4 @@
-"""discreet expand."""
+"""The command `discreet expand`."""
 
 from __future__ import annotations
 

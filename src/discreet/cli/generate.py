@@ -1,4 +1,4 @@
-"""discreet generate."""
+"""The command `discreet generate`."""
 
 from __future__ import annotations
 

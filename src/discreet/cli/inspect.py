@@ -1,4 +1,4 @@
-"""discreet inspect."""
+"""The command `discreet inspect`."""
 
 from __future__ import annotations
 

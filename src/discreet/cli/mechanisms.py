@@ -1,4 +1,4 @@
-"""discreet mechanisms."""
+"""The command `discreet mechanisms`."""
 
 from __future__ import annotations
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def mechanism_names_for_shells(incomplete: str) -> list[str]:
-    """The mechanisms whose names begin like this."""
+    """Names of the mechanisms that begin with what was typed."""
     from discreet.releasing.catalogue import mechanism_names
 
     return [name for name in mechanism_names() if name.startswith(incomplete)]
 
 
 def mechanism_option(help: str) -> Any:
-    """The option that names a mechanism; a shell completes it."""
+    """Build the option that names a mechanism; a shell completes it."""
     return Option("--mechanism", "-m", help=help, autocompletion=mechanism_names_for_shells)
 
 
@@ -86,7 +86,7 @@ BOOKING: dict[str, tuple[Any, Any]] = {
     "force": (Force, False),
     "allow_weak": (AllowWeak, False),
 }
-"""What whatever is paid for and written takes, with its default."""
+"""Options of every command that pays for a release and writes it, with their defaults."""
 
 _WANTED = "__wanted_options__"
 
@@ -96,14 +96,14 @@ class TakesOptions:
     """Lets a command take options that depend on its other arguments, as **values."""
 
     parameters: bool = False
-    """Those of mechanisms, besides how the log is read."""
+    """Whether parameters of mechanisms are taken, besides the options for reading the log."""
     booking: bool = False
-    """Those of a release that is paid for and written."""
+    """Whether the options of a release that is paid for and written are taken."""
     default: str = DEFAULT_MECHANISM
     """The mechanism whose options are shown if none is named."""
     every: bool = False
     """Whether options of all mechanisms are taken if none is named (only the default's show), and
-    the default's if others are: it takes part beside them."""
+    the default's if others are, since it runs beside them."""
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Mark a command."""
@@ -112,7 +112,7 @@ class TakesOptions:
 
 
 def extended(function: Callable[..., Any], arguments: Sequence[str]) -> Callable[..., Any]:
-    """The command with the options it has when it is called with these arguments.
+    """Return the command with the options it has when it is called with these arguments.
 
     Mechanisms are loaded only for the command that is called, and only those it names.
     """
@@ -162,7 +162,7 @@ def _completed(arguments: Sequence[str], names: list[str]) -> bool:
 
 
 def _positional(signature: inspect.Signature) -> set[str]:
-    """The names of a command's arguments that are not options."""
+    """Names of a command's arguments that are not options."""
     return {
         name
         for name, parameter in signature.parameters.items()
@@ -174,7 +174,7 @@ def _positional(signature: inspect.Signature) -> set[str]:
 
 
 def _named(arguments: Sequence[str], *, positional: bool) -> list[str]:
-    """The mechanisms that are named in these arguments."""
+    """The mechanisms named in these arguments."""
     from discreet.releasing.catalogue import mechanism_names
 
     if positional:
@@ -193,7 +193,7 @@ def _named(arguments: Sequence[str], *, positional: bool) -> list[str]:
 def _parameter_keywords(
     wanted: TakesOptions, shown: list[str], *, everything: bool
 ) -> list[inspect.Parameter]:
-    """One keyword for each parameter of the mechanisms that are shown, and of those taken too."""
+    """Build a keyword for each parameter of the mechanisms shown or only taken."""
     from discreet.releasing.catalogue import mechanism_class, mechanism_names
 
     taken = shown
@@ -220,7 +220,7 @@ def _parameter_keywords(
 
 
 def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]) -> None:
-    """Say whose option it is, if one is given that only other mechanisms have."""
+    """Refuse an option that only other mechanisms have, and name those."""
     from discreet.parameters import ParameterError
     from discreet.releasing.catalogue import mechanism_class, mechanism_names
 
@@ -238,7 +238,7 @@ def _check_owners(arguments: Sequence[str], offered: set[str], chosen: list[str]
 
 
 def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
-    """Of a command's extra values those that are a mechanism's parameters and were given."""
+    """Select from a command's extra values the parameters of a mechanism that were given."""
     from discreet.log.reading import Reading
 
     others = {"mapping", *Reading.parameters(), *BOOKING}
@@ -246,7 +246,7 @@ def given_parameters(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def reading_options(values: dict[str, Any]) -> dict[str, Any]:
-    """How the log is to be read: what the mapping file says, unless an option says otherwise."""
+    """Options for reading the log: those of the mapping file, unless the command overrides them."""
     from discreet.log.reading import Reading, load_mapping
 
     offered = Reading.parameters("command")
@@ -258,7 +258,7 @@ def reading_options(values: dict[str, Any]) -> dict[str, Any]:
 def request_of(
     log: Path, output: Path, product: Product, values: dict[str, Any], seed: int | None
 ) -> Request:
-    """What a command with the options of `BOOKING` asks for."""
+    """Build the request from a command that has the options of `BOOKING`."""
     from discreet.log.reading import Reading
     from discreet.releasing.request import Output, Payment, Request
 
@@ -306,12 +306,12 @@ def check_page(path: Path, *inputs: Path, force: bool) -> None:
 
 
 def more_time(seconds: float) -> str:
-    """What to do where time was short."""
+    """Advice for a run that was short of time."""
     return f"Time was short: --seconds {4 * seconds:.0f} would show more."
 
 
 def _kind(parameter: Parameter) -> type:
-    """The type of a parameter on the command line, where several texts are one."""
+    """The type of a parameter on the command line, where a list is written as one text."""
     return str if parameter.type in (tuple, dict) else parameter.type
 
 
@@ -327,7 +327,7 @@ def _keyword(
 
 
 def _sentence(text: str) -> str:
-    """A declared phrase as the other options of a command have it."""
+    """Write a declared phrase as a sentence, as the other options of a command have it."""
     first = text.partition(" ")[0]
     begun = text[:1].upper() + text[1:] if first.isalpha() else text
     return begun if begun.endswith((".", ".)")) else f"{begun}."

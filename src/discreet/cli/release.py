@@ -1,4 +1,4 @@
-"""discreet release."""
+"""The command `discreet release`."""
 
 from __future__ import annotations
 
@@ -134,14 +134,14 @@ def _nothing(note: object) -> None:
 
 
 def _show_look(outcome: Outcome) -> None:
-    """Say that what the holder of the log was warned of has no guarantee."""
+    """Print that no guarantee covers what the holder of the log was warned of."""
     if outcome.warned:
         err.print("This was read from the raw log: no guarantee covers it.", markup=False)
     err.print("Nothing was spent or written.")
 
 
 def _show_place(error: RescuedError) -> None:
-    """Say where a release lies that could not be written to its place."""
+    """Print where a release lies that could not be written to its place."""
     from discreet.log.formats.variant_tables import is_variant_table
 
     table = " (discreet expand makes a log of it)" if is_variant_table(error.place) else ""
@@ -176,7 +176,7 @@ def _print(released: Release, certificate: Certificate, output: Path) -> None:
 
 
 def _rehearse(outcome: Outcome, output: Path, as_json: bool) -> None:
-    """What a release would promise, whether it fits the budget, and what it would write."""
+    """Print what a release would promise, whether it fits the budget, and what it would write."""
     from discreet.certificate import certificate_path
 
     chosen, budget = outcome.mechanism, outcome.booking.outlook()

@@ -1,4 +1,4 @@
-"""discreet sample."""
+"""The command `discreet sample`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.cli.options import Force, Json
 
 
 def _names(incomplete: str) -> list[str]:
-    """The processes whose names begin so, for shells."""
+    """Names of the processes that begin with what was typed, for shells."""
     from discreet.log.samples.catalogue import PROCESSES
 
     return [name for name in PROCESSES if name.startswith(incomplete)]

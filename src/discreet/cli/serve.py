@@ -1,4 +1,4 @@
-"""discreet serve."""
+"""The command `discreet serve`."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _open(settings: Settings, host: str, port: int, demo: bool) -> None:
 
 
 def _tell(settings: Settings, host: str, port: int, house: House, demo: bool) -> None:
-    """Say how to come in."""
+    """Print how to sign in."""
     from discreet.web.settings import WebError
 
     if settings.team and not house.people.anybody_signs_in("steward"):
@@ -154,7 +154,7 @@ def _check_extra() -> None:
 
 
 def _sample(folder: Path) -> Path:
-    """A folder with a sample log."""
+    """Write a sample log into the folder and return the folder."""
     from discreet.log.samples import sample_log
     from discreet.log.writing import write_log
 
@@ -164,7 +164,7 @@ def _sample(folder: Path) -> Path:
 
 
 def _demonstrate(house: House) -> str:
-    """A source with a budget, its log at work and offered, and an analyst; their password."""
+    """Set up a budget, a log that is chosen and offered, and an analyst; return the password."""
     import secrets
 
     from discreet.web.choosing import chosen

@@ -1,4 +1,4 @@
-"""discreet train."""
+"""The command `discreet train`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from discreet.mechanisms.trained.base import Generative
     from discreet.training.checkpoint import Progress, StoppedError
 
+# Tuned
 LINES_EVERY = 10.0
-"""Seconds between lines of progress where there is no screen."""
+"""Seconds between lines of progress without a terminal."""
 UPDATE_EVERY = 0.3
-"""Seconds between updates of the progress on a screen."""
+"""Seconds between updates of the progress on a terminal."""
 
 
 @TakesOptions(parameters=True, booking=True, default="sequence")
@@ -95,7 +96,7 @@ def _explain(stopped: StoppedError) -> None:
 
 @contextmanager
 def _progress(mechanism: Generative) -> Iterator[Callable[[Progress], None]]:
-    """Show loss, ε so far and time left: on a screen as it goes, else a line now and then."""
+    """Show loss, ε so far and time left: continuously on a terminal, else a line now and then."""
     from rich import progress as rich
 
     meter = _Meter(mechanism)
@@ -117,7 +118,7 @@ def _progress(mechanism: Generative) -> Iterator[Callable[[Progress], None]]:
 
 
 class _Meter:
-    """Puts a training's progress in words, no more often than anyone would read it."""
+    """Describes a training's progress, no more often than anyone would read it."""
 
     def __init__(self, mechanism: Generative) -> None:
         self._mechanism = mechanism
@@ -128,7 +129,7 @@ class _Meter:
         self._last = float("-inf")
 
     def read(self, progress: Progress, every: float) -> str | None:
-        """What to say now, if anything."""
+        """Return the text to show now, if any."""
         now = monotonic()
         self.done = sum(n for name, n in progress.taken.items() if name in self._planned)
         if self._first is None:

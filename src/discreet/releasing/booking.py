@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from discreet.training.trained_model import TrainedModel
 
 Tell = Callable[[str], None]
-"""Says something to the holder of the log: never part of a release."""
+"""Tells the holder of the log something that is never part of a release."""
 
 Warn = Callable[[str | DiscreetWarning], None]
-"""Says what the holder of the log should know before it is released."""
+"""Warns the holder of the log before it is released."""
 
 
 def booking_for(
@@ -55,11 +55,11 @@ def booking_for(
     tell: Tell | None = None,
     warn: Warn | None = None,
 ) -> Booking:
-    """Decide whether a release is booked: where there is a ledger, it must be or say otherwise.
+    """Choose the booking of a release: where there is a ledger, a source or a bypass is required.
 
-    `user` is entered as whoever spends; without it, the account on this computer. `cost` is what
-    somebody confirmed that it takes of the budget; it is not booked for anything else. `warn` gets
-    what the holder of the log should think about, `tell` everything else; without it, that too.
+    `user` is entered as the one who spends; without it, the account on this computer. `cost` is the
+    part of the budget that was confirmed; it is not booked for anything else. `warn` gets what the
+    holder of the log should think about, `tell` everything else; without `warn`, `tell` gets both.
     """
     tell = tell or _nothing
     warn = warn or _saying(tell)
@@ -84,17 +84,17 @@ def booking_for(
 
 
 def _nothing(text: object) -> None:
-    """Say nothing."""
+    """Ignore what is said."""
 
 
 def _saying(tell: Tell) -> Warn:
-    """Warnings told as what they say."""
+    """Pass warnings on as their text."""
     return lambda said: tell(str(said))
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model that was trained and written."""
+    """A trained model that was written, with its certificate."""
 
     model: TrainedModel
     certificate: Certificate
@@ -115,7 +115,8 @@ class Booking:
         """Warn if the log is known under another name."""
 
     def advise(self, mechanism: Mechanism, log: EventLog) -> bool:
-        """Warn of what the log itself says of a release by this mechanism; whether it says any."""
+        """Warn of what the log reveals about a release by this mechanism; return whether there was
+        anything."""
         cautions = {str(one): one for one in mechanism.cautions(log)}
         advice = mechanism.advice(log)
         for warning in advice:
@@ -123,7 +124,7 @@ class Booking:
         return bool(advice)
 
     def draw(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
-        """Spend, then draw from a log that was checked."""
+        """Draw from a checked log; a booking on a ledger spends first."""
         return replace(mechanism.release(log, insecure_seed=seed), ledger=self.use)
 
     def train(
@@ -135,10 +136,10 @@ class Booking:
         seed: int | None = None,
         show: Show | None = None,
     ) -> Trained:
-        """Spend, then train on a log that was checked, and write the model.
+        """Train on a checked log and write the model; a booking on a ledger spends first.
 
-        What was stopped before its end is finished, and not paid for again. Raises
-        StoppedError, with all kept and paid for, when asked to stop.
+        A training that was stopped is finished, and not paid for again. Raises StoppedError, with
+        all kept and paid for, when asked to stop.
         """
         from discreet.training.run import Training
 
@@ -157,35 +158,36 @@ class Booking:
 
     @property
     def entry(self) -> int | None:
-        """The number of what was booked, once it is."""
+        """The number of the entry, once it is booked."""
         return None
 
     def outlook(self) -> str:
-        """What this would do to a budget."""
+        """Describe what this would do to a budget."""
         return "there is no ledger" if self.use == "none" else "the ledger is bypassed"
 
     def standing(self) -> str:
-        """What stands after a stop or a failure, and what to do."""
+        """Describe what stands after a stop or a failure, and what to do."""
         return "nothing was written"
 
     def _confirm(self, certificate: Certificate) -> None:
-        """Note that the model that was paid for is written."""
+        """Record that the model that was paid for is written."""
 
     def _begin(self, mechanism: Generative, log: EventLog) -> tuple[Payment, dict[str, Any]]:
-        """Pay for a training; and what its checkpoint must say of that."""
+        """Return the payment of a new training, and its note for the checkpoint; a booking on a
+        ledger spends."""
         from discreet.training.checkpoint import Unpaid
 
         return Unpaid(), self._account()
 
     def _resume(self, noted: dict[str, Any], mechanism: Generative) -> Payment:
-        """The payment of a training that was begun earlier."""
+        """Return the payment of a training that was begun earlier; spends nothing."""
         from discreet.training.checkpoint import Unpaid
 
         self._check_account(noted)
         return Unpaid()
 
     def _check_account(self, noted: dict[str, Any]) -> None:
-        """Refuse what was begun on another account, or on none."""
+        """Refuse a training that was begun on another account, or on none."""
         if {key: noted.get(key) for key in self._account()} != self._account():
             began = _words(noted.get("use"), noted.get("source"))
             raise LedgerError(
@@ -198,7 +200,7 @@ class Booking:
 
 
 class LedgerBooking(Booking):
-    """A release or training on the budget of a source: spent before it is drawn, then noted."""
+    """A release or training that spends a source's budget before it is drawn, then notes it."""
 
     def __init__(
         self,
@@ -221,7 +223,7 @@ class LedgerBooking(Booking):
         self._check_cost(promise)
 
     def _check_cost(self, promise: Guarantee) -> None:
-        """Refuse what takes more or less of the budget by now than when it was confirmed."""
+        """Refuse a cost that has become more or less than the one confirmed."""
         if self.cost is None:
             return
         if self.ledger.account(self.source).cost(promise).to_dict() != dict(self.cost):
@@ -238,7 +240,7 @@ class LedgerBooking(Booking):
             self.warn(warning)
 
     def draw(self, mechanism: Mechanism, log: EventLog, seed: int | None = None) -> Release:
-        """Spend, then draw from a log that was checked."""
+        """Draw from a checked log; spends first."""
         self.check(mechanism, seeded=seed is not None)
         booked = self.ledger.release(
             mechanism, log, source=self.source, purpose=self.purpose, paid=self._note
@@ -250,15 +252,15 @@ class LedgerBooking(Booking):
 
     @property
     def entry(self) -> int | None:
-        """The number of what was booked, once it is."""
+        """The number of the entry, once it is booked."""
         return None if self.paid is None else self.paid.entry
 
     def outlook(self) -> str:
-        """What is left before this is spent; `check` has found that it fits."""
+        """Describe what is left before this is spent; `check` has found that it fits."""
         return f"it fits on {self.source}: {self.ledger.account(self.source).left()}"
 
     def standing(self) -> str:
-        """What stands after a stop or a failure, and what to do."""
+        """Describe what stands after a stop or a failure, and what to do."""
         if self.paid is None:
             return f"nothing was spent on {self.source}"
         return (
@@ -272,7 +274,7 @@ class LedgerBooking(Booking):
         self.note_written(self.paid, certificate)
 
     def note_written(self, paid: Paid, certificate: Certificate) -> None:
-        """Note that it was written; the spend stands whether this succeeds or not."""
+        """Record that it was written; the spend stands whether this succeeds or not."""
         said = f"booked as entry {paid.entry} on {self.source}"
         try:
             self.ledger.confirm(paid, certificate)
@@ -301,18 +303,18 @@ class LedgerBooking(Booking):
 
 @dataclass(frozen=True)
 class Entered:
-    """What one release was paid with: notes on the ledger each file that is written of it."""
+    """The payment of one release; records on the ledger each file that is written of it."""
 
     booking: LedgerBooking
     paid: Paid
 
     def confirm(self, certificate: Certificate) -> None:
-        """Note that it was written under this certificate."""
+        """Record that it was written under this certificate."""
         self.booking.note_written(self.paid, certificate)
 
 
 def _words(use: str | None, source: str | None = None) -> str:
-    """How something is booked, for a message."""
+    """Words for how something is booked, for a message."""
     if use == "booked":
         return f"on the budget of {source}"
     return "with --no-ledger" if use == "bypassed" else "without a ledger"

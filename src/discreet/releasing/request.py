@@ -1,7 +1,7 @@
-"""Request: what is to be released, of which log, how it is read, and who pays.
+"""Request: what to release, of which log, how the log is read, and who pays.
 
 Every face builds one, and `releasing.way` carries it out, so the same words give the same release
-whoever was asked. It holds no data: as JSON it is the order for a job of another process.
+for every face. It holds no data: as JSON it is the order for a job of another process.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ if TYPE_CHECKING:
 FORMAT = "discreet request 1"
 
 FOLLOWING = ("zone",)
-"""Parameters that follow the reading where they are not given, so a default that is given stays."""
+"""Parameters that follow the reading unless they are given, so a given default is kept."""
 
 
 class RequestError(DiscreetError, ValueError):
-    """No request where one was expected, or one that cannot be read."""
+    """No request was found where one was expected, or it cannot be read."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """What is released: a mechanism with its parameters, or the default one.
+    """What is released: a mechanism with its parameters, or the default product.
 
-    Where neither a mechanism nor `times` is given it is the default: a whole log, or the variants
-    of a log without times. Two products that say the same are equal: parameters that are given as
-    their default is are left out, and lists are tuples, however they were written.
+    With neither a mechanism nor `times` it is the default: a whole log, or the variants of a log
+    without times. Two products that say the same are equal: parameters given at their default are
+    left out, and lists become tuples, however they were written.
     """
 
     mechanism: str | None = None
-    """Its name; None for the default."""
+    """The name of the mechanism; None for the default."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Public values; ε is always among them."""
     times: bool | None = None
-    """Whether times come with the variants; None where the log and the default rule decide."""
+    """Whether times come with the variants; None leaves it to the log and the default rule."""
     model: bool = False
     """Whether a trained model is kept, not only a log drawn from it."""
     cases_alone: bool = False
-    """Whether single cases are to be protected, also where it is known whose they are."""
+    """Whether single cases are protected even if it is known whose they are."""
 
     def __post_init__(self) -> None:
         if self.mechanism is not None and self.times is None:
@@ -64,7 +64,7 @@ class Product:
     def taking(
         cls, given: Mapping[str, Any], mechanism: str | None = None, *, times: bool | None = None
     ) -> Product:
-        """A product with those of the given parameters that it has."""
+        """Build a product from those of the given parameters that it has."""
         known = set(mechanism_class(mechanism or DEFAULT_MECHANISM).parameters())
         if mechanism is None or times:
             known |= set(mechanism_class(WHOLE).parameters())
@@ -72,11 +72,11 @@ class Product:
 
     @property
     def open(self) -> bool:
-        """Whether nobody chose between times and no times."""
+        """Whether the choice between times and no times is open."""
         return self.mechanism is None and self.times is None
 
     def _canonical(self) -> dict[str, Any]:
-        """The parameters that differ from their defaults, checked, and ε in any case."""
+        """The checked parameters that differ from their defaults, and always ε."""
         first = mechanism_class(self.mechanism or DEFAULT_MECHANISM).parameters()
         completed = self.open or self.times or self.parameters.get("attributes")
         owners = (first, mechanism_class(WHOLE).parameters()) if completed else (first,)
@@ -91,9 +91,9 @@ class Product:
         return kept
 
     def resolved(self, reading: Reading | None = None) -> Resolved:
-        """The mechanism, for a log that is read in this way.
+        """Resolve the mechanism, for a log that is read in this way.
 
-        A parameter that is about columns takes times for granted. Refuses what no mechanism takes.
+        A parameter that is about columns implies times. Refuses what no mechanism takes.
         """
         given = dict(self.parameters)
         name, own, types = completed(
@@ -114,39 +114,39 @@ class Resolved:
     mechanism: Mechanism
     """The mechanism of a log that has times, and of any log if it was chosen by name."""
     types: Mapping[str, Any]
-    """The types as which columns must be read; empty where those given to the reader stand."""
+    """The types by which columns must be read; empty if those given to the reader stand."""
     default: bool
-    """Whether nobody chose between times and no times."""
+    """Whether the choice between times and no times was left open."""
     timeless: Mapping[str, Any] | None = None
-    """The parameters of the variants that stand in where the log has no times, if they may."""
+    """Parameters of the variants released if the log has no times; None if they may not be."""
 
     def of(self, log: EventLog) -> Mechanism:
-        """The mechanism of this log."""
+        """The mechanism for this log."""
         if self.timeless is None or log.has_times:
             return self.mechanism
         return build(DEFAULT_MECHANISM, **self.timeless)
 
     def reading(self, asked: Reading) -> Reading:
-        """How the log is read for it: declared columns by their types, others only if needed."""
+        """The reading that it needs: declared columns by their types, others only if needed."""
         further = asked.further and self.mechanism.reads in ("cases", "events")
         return replace(asked, further=further, types=dict(self.types) or asked.types)
 
 
 @dataclass(frozen=True)
 class Payment:
-    """What a release is booked on, or that it is not."""
+    """The budget that a release is booked on, if any."""
 
     source: str | None = None
     """The data source whose budget pays; None books nothing."""
     purpose: str = ""
     user: str | None = None
-    """Entered as whoever spends; None is the account on this computer."""
+    """The user entered as the one who spends; None is the account on this computer."""
     bypassed: bool = False
-    """Whether the ledger is passed over by choice, which the certificate says."""
+    """Whether the ledger is bypassed by choice, which the certificate says."""
     allow_weak: bool = False
-    """Whether a budget that protects hardly anybody is insisted on."""
+    """Whether a budget is insisted on that protects hardly anybody."""
     cost: Mapping[str, str] | None = None
-    """What it takes of the budget, as somebody confirmed it; then it is not booked for more."""
+    """The part of the budget that it takes, as confirmed; it is booked for nothing else."""
 
     def __post_init__(self) -> None:
         if self.bypassed and self.source is not None:
@@ -155,7 +155,7 @@ class Payment:
 
 @dataclass(frozen=True)
 class Output:
-    """Where a release is written."""
+    """The place where a release is written."""
 
     path: str
     overwrite: bool = False
@@ -167,7 +167,7 @@ class Request:
     """One release, or one training, as it is asked for."""
 
     log: str | None = None
-    """Where the log is: a path or pattern, the address of a database, or - for standard input.
+    """The place of the log: a path or pattern, the address of a database, or - for standard input.
 
     None for data that are in memory already.
     """
@@ -175,9 +175,9 @@ class Request:
     product: Product = field(default_factory=Product)
     payment: Payment = field(default_factory=Payment)
     output: Output | None = None
-    """None for a release that whoever asked writes later."""
+    """The file to write; None for a release that the caller writes later."""
     seed: int | None = None
-    """Repeatable noise, for tests: what comes out is then not private."""
+    """Seed of repeatable noise, for tests: the release is then not private."""
 
     def __post_init__(self) -> None:
         if self.output is not None and self.product.open and is_variant_table(self.file):
@@ -209,7 +209,7 @@ class Request:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Request:
-        """Inverse of `to_dict`; what is asked for is checked again."""
+        """Inverse of `to_dict`; the request is checked again."""
         try:
             given = dict(values)
             if given.pop("format") != FORMAT:
@@ -242,19 +242,19 @@ class Request:
 
 
 def _plain(value: Any) -> Any:
-    """Tuples as lists, at any depth: how JSON gives them back."""
+    """Turn tuples into lists, at any depth, as JSON gives them back."""
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def default_mechanism(*, timed: bool = True) -> str:
-    """The name of the mechanism of the default product, of a log with times or of one without."""
+    """The name of the default product's mechanism, for a log with times or without."""
     return WHOLE if timed else DEFAULT_MECHANISM
 
 
 def variants_of(mechanism: Mechanism) -> Mechanism:
-    """The mechanism that releases the variants: the one inside a whole log's, or itself."""
+    """The mechanism that releases the variants: the inner one of a whole log's, or itself."""
     inner = getattr(mechanism, "inner", None)
     return inner if isinstance(inner, Mechanism) else mechanism
 
@@ -267,9 +267,9 @@ def has_times(mechanism: str) -> bool:
 def completed(
     mechanism: str, given: Mapping[str, Any], reading: Reading, *, times: bool
 ) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """A mechanism and its parameters, with times and attributes where these are asked for.
+    """A mechanism and its parameters, with times and attributes if these are asked for.
 
-    Also the types as which columns must be read, if any: attributes that are declared as numbers
+    Also the types by which columns must be read, if any: attributes that are declared as numbers
     are read as such. Hours are those of the zone in which times are read.
     """
     if not has_times(mechanism):
@@ -284,7 +284,7 @@ def completed(
 def _asked_whole(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of `whole` over the variants of a mechanism.
 
-    What only the mechanism of the variants knows becomes an option of it.
+    A parameter that only the mechanism of the variants has becomes an option of `whole`.
     """
     own = mechanism_class(WHOLE).parameters()
     inner = mechanism_class(mechanism).parameters()
@@ -299,7 +299,7 @@ def _asked_whole(mechanism: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def declared_types(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """As which types the columns that are asked for must be read."""
+    """The types by which the columns asked for must be read."""
     from discreet.mechanisms.whole.declared_attributes import listed, read_attributes
 
     asked = parameters.get("attributes") or ()

@@ -1,4 +1,4 @@
-"""Check a certificate against the released file, the mechanism it names, and the ledger at hand."""
+"""Checks of a certificate against the released file, its mechanism, and the ledger at hand."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check_certificate(path: str | Path) -> tuple[Certificate, list[Finding]]:
 
 
 def checked(path: Path) -> tuple[Certificate, list[Finding]]:
-    """The certificate of a released file, or one that came alone, and the findings about it."""
+    """The certificate of a released file, or one without its file, with the findings about it."""
     released = path.with_name(path.name.removesuffix(CERTIFICATE_SUFFIX))
     if released == path or released.is_file():
         return check_certificate(released)
@@ -88,7 +88,7 @@ def checked(path: Path) -> tuple[Certificate, list[Finding]]:
 
 
 def entry_of(certificate: Certificate) -> BookedEntry | None:
-    """The entry of the ledger at hand, if there is one, that booked the certified release."""
+    """The ledger's entry that booked the certified release, if there is a ledger and an entry."""
     from discreet.ledger.errors import LedgerError
     from discreet.ledger.ledger import Ledger
     from discreet.ledger.location import locate
@@ -126,7 +126,7 @@ def _inside(path: Path) -> tuple[Certificate | None, Iterator[str]]:
 
 
 def _digests(log: EventLog) -> Iterator[str]:
-    """That of the log; and that of its variants, if it is nothing but their table written out."""
+    """The digest of the log; also that of its variants, if it is only their table written out."""
     content = content_digest(log)
     yield content
     if content == content_digest(numbered(log.variants)):

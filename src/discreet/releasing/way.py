@@ -3,9 +3,9 @@
     1 build   2 afford   3 read   4 check   5 warn   6 recognise   7 pay   8 draw   9 write
     10 confirm
 
-Steps 1 and 2 read nothing but public words and refuse what they can. From 7 on money is spent, so
-whatever fails then says what stands. A log is recognised only after it was checked, since that
-leaves a note on the ledger; what it warns of still comes before anything is spent.
+Steps 1 and 2 read nothing but public words and refuse what they can. Step 7 spends, so a failure
+from then on says what stands. A log is recognised only after it was checked, since that
+leaves a note on the ledger; its warning still comes before anything is spent.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from discreet.training.trained_model import TrainedModel
 
 End = Literal["afford", "warn", "draw", "confirm"]
-"""The last step that is taken: a rehearsal, a look, a release in memory, or a file."""
+"""The last step taken: a rehearsal, a look, a release in memory, or a file."""
 
 Stage = Callable[[str], AbstractContextManager[None]]
-"""Shows that a step is going on."""
+"""Shows that a step is running."""
 
 Watch: TypeAlias = "Callable[[Generative], AbstractContextManager[Show | None]]"
-"""Shows how a training gets on."""
+"""Shows the progress of a training."""
 
 
 def silent(said: object) -> None:
@@ -60,27 +60,27 @@ def unseen(text: str) -> AbstractContextManager[None]:
 
 
 def unwatched(mechanism: Generative) -> AbstractContextManager[None]:
-    """Show nothing of a training."""
+    """Show no progress of a training."""
     return nullcontext()
 
 
 @dataclass
 class Outcome:
-    """How far a request was carried out, and what came of it."""
+    """How far a request was carried out, and its results."""
 
     request: Request
     mechanism: Mechanism
-    """The one that the log gets; before it is read, the one that is asked for."""
+    """The mechanism for the log; before the log is read, the one asked for."""
     booking: Booking
     warned: bool = False
     release: Release | None = None
     model: TrainedModel | None = None
     certificate: Certificate | None = None
-    """That of the file, once it is written."""
+    """The certificate of the file, once it is written."""
 
 
 class RescuedError(DiscreetError):
-    """A release that could not be written where it should be, and lies somewhere else."""
+    """A release could not be written to its place, and lies somewhere else."""
 
     def __init__(self, reason: str, place: Path) -> None:
         super().__init__(f"{reason}; what was drawn is not lost: it was written to {place}")
@@ -97,11 +97,12 @@ def carry_out(
     watch: Watch = unwatched,
     until: End = "confirm",
 ) -> Outcome:
-    """Release or train what is asked for; `data` is the log where it is in memory already.
+    """Carry out a release or training; spends, unless it is not booked or stops before.
 
-    `tell` gets what the holder of the log may want to know, `warn` what should be thought about
-    before it is released; without it, `tell` gets that too. `watch` shows a training as it
-    goes. Until "afford" nothing is read, until "warn" nothing spent or written.
+    `data` is the log if it is in memory already. `tell` gets what the holder of the log may want to
+    know, `warn` what should be thought about before the release; without `warn`, `tell` gets that
+    too. `watch` shows a training as it runs. Until "afford" nothing is read, until "warn" nothing
+    spent or written.
     """
     given = request.log if data is None else data
     if given is None:
@@ -132,7 +133,7 @@ def carry_out(
 def _afford(
     request: Request, mechanism: Mechanism, given: Any, tell: Tell, warn: Warn | None, until: End
 ) -> Outcome:
-    """Refuse on public grounds: whom it protects, where it would go, what the budget bears."""
+    """Refuse on public grounds: whom it protects, where it is written, what the budget bears."""
     if until != "warn" and not request.product.cases_alone:
         mechanism.check_people(request.reading.individual)
     if request.output is not None:
@@ -188,7 +189,7 @@ def _begun(request: Request) -> bool:
 
 
 def read(data: Any, reading: Reading, *, tell: Tell = silent, progress: Stage = unseen) -> EventLog:
-    """The log, with a word on what reads it, on what was left out and on how times were read."""
+    """Read the log, and tell what reads it, what was left out and how times were read."""
     if isinstance(data, EventLog):
         return data
     if isinstance(data, str | os.PathLike) and not _elsewhere(data):
@@ -208,7 +209,7 @@ def read(data: Any, reading: Reading, *, tell: Tell = silent, progress: Stage = 
 
 
 def _elsewhere(data: str | os.PathLike[str]) -> bool:
-    """Whether it is standard input or the address of a database."""
+    """Whether the data are standard input or the address of a database."""
     text = os.fspath(data)
     return text == "-" or re.match(r"[A-Za-z][A-Za-z0-9+]+://", text) is not None
 
@@ -218,7 +219,7 @@ def _name(data: Any) -> str:
 
 
 def _warn(outcome: Outcome, log: EventLog) -> bool:
-    """Refuse what the log lacks, then warn its holder; whether there was anything to warn of."""
+    """Refuse what the log lacks, then warn its holder; return whether there was a warning."""
     mechanism, booking = outcome.mechanism, outcome.booking
     mechanism.check(log)
     return booking.advise(mechanism, log)
@@ -226,7 +227,7 @@ def _warn(outcome: Outcome, log: EventLog) -> bool:
 
 @contextmanager
 def _what_stands(booking: Booking) -> Iterator[None]:
-    """Say, where something is stopped or fails, what was spent and what to do."""
+    """Say, if something is stopped or fails, what was spent and what to do."""
     try:
         yield
     except RescuedError:
@@ -237,7 +238,7 @@ def _what_stands(booking: Booking) -> Iterator[None]:
 
 
 def _write(released: Release, request: Request) -> Certificate:
-    """Write it; what cannot be written there is written elsewhere, since it cannot be redrawn."""
+    """Write the release, or else write it elsewhere, since it cannot be drawn again."""
     try:
         assert request.output is not None
         return released.write(request.file, overwrite=request.output.overwrite)
@@ -249,7 +250,7 @@ def _write(released: Release, request: Request) -> Certificate:
 
 
 def _train(outcome: Outcome, log: EventLog, watch: Watch) -> Outcome:
-    """Pay and train, or finish what was stopped; then write the model and confirm."""
+    """Train, which spends, or finish what was stopped; then write the model and confirm."""
     from discreet.training.run import trainable
 
     mechanism, booking = trainable(outcome.mechanism), outcome.booking
@@ -261,7 +262,7 @@ def _train(outcome: Outcome, log: EventLog, watch: Watch) -> Outcome:
 
 
 def try_out(request: Request, log: EventLog) -> Release:
-    """Draw once for the eyes of the log's holder: not paid for, so never to be released."""
+    """Draw once for the holder of the log; spends nothing, so the release must never leave."""
     return request.resolved().of(log).release(log, insecure_seed=request.seed)
 
 
@@ -279,7 +280,7 @@ def release(
     insecure_seed: int | None = None,
     **options: Any,
 ) -> Release:
-    """Release a log, a frame or a file under differential privacy.
+    """Release a log, a frame or a file under differential privacy; spends if it is booked.
 
     With `times` the variants are completed into a whole log; `attributes` are columns to release
     with it, such as `"org:resource"` or `"case:amount:number"`. Where no mechanism is named,

@@ -1,4 +1,4 @@
-"""Suites that outsiders run too: can the rest of the library trust this mechanism, this engine?
+"""Conformance suites, for others too: can the library rely on this mechanism, this engine?
 
 from discreet.testing import check_engine, check_mechanism
 

@@ -1,4 +1,4 @@
-"""What the suites share: how a broken rule is reported."""
+"""Reporting of broken rules, shared by the suites."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from discreet.errors import DiscreetError
 
 
 class ConformanceError(DiscreetError, AssertionError):
-    """Something does not do what all of its kind must do."""
+    """A mechanism or engine breaks a rule that holds for all of its kind."""
 
 
 def demand(holds: object, what: str) -> None:
-    """Insist on a rule."""
+    """Raise ConformanceError with `what` unless a rule holds."""
     if not holds:
         raise ConformanceError(what)
 
 
 @contextmanager
 def refusing(what: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Insist that something is refused with one of these errors."""
+    """Raise ConformanceError unless the block is refused with one of these errors."""
     try:
         yield
     except kinds:

@@ -1,4 +1,4 @@
-"""What every engine must do: give what memory gives, to the last event, however it is run.
+"""Rules for every engine: to the last event it gives what memory gives, however it is run.
 
 Where it does not, a case's sequence is no function of that case, and a count moves with others'
 cases: no guarantee would hold on it.
@@ -27,22 +27,26 @@ from discreet.log.samples import PERSON, sample_log
 from discreet.log.variants import Variants
 from discreet.testing.conformance import demand, refusing
 
+# Tuned
 REPEATS = 3
+"""Number of times that the same file is read."""
+
 KEY = bytes(range(32))
+"""The key for bounding the cases of individuals and for digests."""
 
 
 class Build(Protocol):
-    """How the suite opens an engine."""
+    """A function that opens an engine for the suite."""
 
     def __call__(
         self, files: Sequence[Path], *, threads: int, individual: str | None, drop_incomplete: bool
     ) -> Engine:
-        """Count the Parquet files, read one after another, with this many threads."""
+        """Open an engine on Parquet files, read one after another, with this many threads."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """An engine under test, and a folder for the logs that it reads."""
+    """An engine under test, and the folder of the logs that it reads."""
 
     build: Build
     folder: Path
@@ -55,7 +59,7 @@ class Trial:
         return table.with_columns(pl.col(TIME).dt.truncate("1w"))
 
     def files(self, table: pl.DataFrame, parts: int = 1) -> list[Path]:
-        """The table as Parquet files."""
+        """Write the table as Parquet files and return their paths."""
         name = f"log{len(list(self.folder.iterdir()))}"
         size = max(1, -(-table.height // parts))
         paths = []
@@ -65,26 +69,26 @@ class Trial:
         return paths
 
     def counted(self, table: pl.DataFrame, threads: int = 2, parts: int = 1) -> Engine:
-        """The engine's view of a table."""
+        """Open the engine on a table."""
         files = self.files(table, parts)
         person = PERSON if PERSON in table.columns else None
         return self.build(files, threads=threads, individual=person, drop_incomplete=False)
 
 
 def reference(table: pl.DataFrame) -> MemoryEngine:
-    """What memory says of a table."""
+    """The same table in the engine of memory, which the others must equal."""
     return MemoryEngine(read_log(table, individual=PERSON if PERSON in table.columns else None))
 
 
 def row_orders(table: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The same events by case, by time and shuffled: each a log of its own where times tie."""
+    """The same events by case, by time and shuffled: three different logs where times tie."""
     yield "by case", table.sort(CASE, maintain_order=True)
     yield "by time", table.sort(TIME, maintain_order=True)
     yield "shuffled", table.sample(fraction=1, shuffle=True, seed=3)
 
 
 def same(found: Engine, expected: Engine, where: str) -> None:
-    """Insist that two engines agree on everything."""
+    """Demand that two engines agree on everything."""
     demand(found.variants() == expected.variants(), f"{where}: other variants than memory")
     demand(found.lengths() == expected.lengths(), f"{where}: other lengths than memory")
     demand(found.follows() == expected.follows(), f"{where}: other follows than memory")
@@ -102,12 +106,12 @@ def same(found: Engine, expected: Engine, where: str) -> None:
 
 
 def starts(courses: Courses) -> np.ndarray | None:
-    """When each case starts."""
+    """The start of each case."""
     return None if courses.times is None else courses.times[courses.offsets[:-1]]
 
 
 def gaps(courses: Courses) -> np.ndarray | None:
-    """The time from each event to the next, of all cases one after another."""
+    """The time from each event to the next, case after case."""
     return None if courses.times is None else np.diff(courses.times)
 
 
@@ -118,7 +122,7 @@ def _same(found: np.ndarray | None, expected: np.ndarray | None) -> bool:
 
 
 def ties(trial: Trial) -> None:
-    """Events of one time keep the order of the file: every row order, one and two threads."""
+    """Events with equal times keep the order of the file: every row order, one and two threads."""
     table = trial.tied
     shared = table.select(pl.struct(CASE, TIME).is_duplicated().mean()).item()
     assert shared > 0.5
@@ -139,13 +143,13 @@ def repeats(trial: Trial) -> None:
 
 
 def several_files(trial: Trial) -> None:
-    """A case may stand in several files; they are read in the order given."""
+    """A case may span several files; they are read in the order given."""
     table = trial.tied.sample(fraction=1, shuffle=True, seed=9)
     same(trial.counted(table, parts=3), reference(table), "three files")
 
 
 def one_case_less(trial: Trial) -> None:
-    """Without one case exactly one count is lower, by one."""
+    """A log without one case has exactly one count lower, by one."""
     table = trial.tied
     whole = trial.counted(table).variants().to_dict()
     for name in table[CASE].unique().sort().gather([0, 100, 199]):
@@ -190,9 +194,9 @@ def individuals(trial: Trial) -> None:
 
 
 def numbering(trial: Trial) -> None:
-    """Variants are numbered by what they are: counts, cases, rows and threads have no say.
+    """The numbers of variants depend on their content only, not on counts, cases, rows or threads.
 
-    Else what comes out in the order of the numbers, or breaks ties by it, tells of raw counts.
+    Otherwise what comes out in the order of the numbers, or breaks ties by it, reveals raw counts.
     """
     ways = (1, 1), (2, 1), (2, 3)
     for (name, rows), (threads, parts) in zip(row_orders(trial.tied), ways, strict=True):
@@ -219,7 +223,7 @@ def _same_sums(found: Engine, expected: Engine, where: str) -> None:
 
 
 def _moments(cases: Cases) -> pl.DataFrame:
-    """How many events stand at each place of a case, by activity and hour since its start."""
+    """Number of events at each position of a case, by activity and hour since its start."""
     begin = np.repeat(cases.offsets[:-1], np.diff(cases.offsets))
     hour = (cases.times - cases.times[begin]) // 3_600_000_000
     place = np.arange(len(begin)) - begin
@@ -228,7 +232,7 @@ def _moments(cases: Cases) -> pl.DataFrame:
 
 
 def refusals(trial: Trial) -> None:
-    """What lacks a value, or has several individuals in a case, is refused on reading."""
+    """A log that lacks a value, or has several individuals in a case, is refused on reading."""
     table = trial.tied
     first = pl.int_range(pl.len()) == 11
     for column, word in (
@@ -281,13 +285,14 @@ _CHECKS: tuple[Callable[[Trial], None], ...] = (
 )
 
 ENGINE_CHECKS: tuple[str, ...] = tuple(check.__name__ for check in _CHECKS)
-"""The names of the checks, in the order in which they are made."""
+"""Names of the checks, in the order in which they run."""
 
 
 def check_engine(build: Build, *, only: str | None = None, logs: Iterable[EventLog] = ()) -> None:
     """Raise ConformanceError unless an engine counts as memory does.
 
-    `build` opens it on Parquet files. `logs` are read too; `only` names one of `ENGINE_CHECKS`.
+    `build` opens the engine on Parquet files. `logs` are read too; `only` names one of
+    `ENGINE_CHECKS`.
     """
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial(build, Path(folder), tuple(logs))

@@ -1,7 +1,7 @@
-"""What every mechanism must do, ours and others' alike, whatever it releases.
+"""Rules for every mechanism, ours and others', whatever it releases.
 
-It does not tell whether a proof is right; `discreet audit` looks for what a mechanism leaks. It
-tells whether the mechanism keeps to the rules that ledger, certificate, audits and faces rely on.
+The suite cannot tell whether a proof is right; `discreet audit` looks for what a mechanism leaks.
+It checks that the mechanism keeps the rules that ledger, certificate, audits and faces rely on.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ HOSTILE = ("<img src=x onerror=alert(1)>", "a\tb\nc", "🩺" * 40, " ", "../../e
 
 @dataclass(frozen=True)
 class Subject:
-    """A mechanism under test and parameters with which it is quick."""
+    """A mechanism under test, with parameters that make it quick."""
 
     owner: type[Mechanism]
     parameters: dict[str, Any]
 
     def build(self, **changed: Any) -> Mechanism:
-        """The mechanism; labels of the test log as public alphabet where one is taken."""
+        """Build the mechanism, with the test log's labels as public alphabet if it takes one."""
         given = dict(self.parameters)
         if "alphabet" in self.owner.parameters():
             given.setdefault("alphabet", LABELS)
@@ -63,12 +63,12 @@ class Subject:
 
     @cached_property
     def usual(self) -> Mechanism:
-        """As it is asked for."""
+        """The mechanism with the parameters given."""
         return self.build()
 
 
 def _log(traces: dict[str, int], labels: dict[str, str] | None = None) -> EventLog:
-    """Cases with times, and a person behind every two of them."""
+    """A log of cases with times, two cases to each person."""
     names = labels or {}
     cases = [
         Case(
@@ -85,7 +85,7 @@ FEW = {"abcd": 30, "acbd": 16, "abd": 9, "ad": 3, "abbcd": 1}
 
 
 def declared(subject: Subject) -> None:
-    """Name, summary and kind of artefact are stated, and every parameter explained."""
+    """The mechanism states its name, summary and kind of artefact, and explains every parameter."""
     owner = subject.owner
     for field in ("name", "summary", "returns"):
         value = getattr(owner, field, None)
@@ -99,7 +99,7 @@ def declared(subject: Subject) -> None:
 
 
 def composes(subject: Subject) -> None:
-    """What it promises follows from its steps, and none of them could be quieter."""
+    """The promise follows from the steps, and none could have less noise at the same cost."""
     usual = subject.usual
     promise, tree = usual.guarantee(), usual.spending
     demand(promise == subject.build().guarantee(), "the guarantee changes from call to call")
@@ -141,7 +141,7 @@ def _twice_as_dear(step: Step) -> Step | None:
 
 
 def _is_spare(tree: Step, leaf: Step) -> bool:
-    """Whether a leaf costs less than others of which a case pays for one only."""
+    """Whether a leaf may cost less than others because a case pays for only one of them."""
     return any(
         isinstance(step, OneOf | Reserved) and any(below is leaf for below in step.walk())
         for step in tree.walk()
@@ -157,7 +157,7 @@ def budgeted(subject: Subject) -> None:
 
 
 def drawn(subject: Subject) -> None:
-    """A seed repeats a release and marks it; without one it is private if it is proved."""
+    """A seed repeats a release and marks it; a release without one is private if it is proved."""
     log, usual = _log(FEW), subject.usual
     first, again = (usual.release(log, insecure_seed=7) for _ in range(2))
     demand(_shown(first.artefact) == _shown(again.artefact), "a seed does not repeat a release")
@@ -181,9 +181,9 @@ def _answers(mechanism: Mechanism, log: EventLog, seed: int) -> dict[str, list[A
 def reads_no_order(subject: Subject) -> None:
     """The same seed gives the same release, however cases are ordered, named and kept.
 
-    Else the order of the cases, or how an engine numbers variants, has a say in what is chosen
-    where noisy answers tie, or in what order it comes out: an order nobody has paid for. What
-    draws for each case draws in an order of what the cases are.
+    Otherwise the order of the cases, or an engine's numbering of variants, would help decide what
+    is chosen where noisy answers tie, or the order of what comes out: an order nobody has paid for.
+    A mechanism that draws for each case draws in an order given by the content of the cases.
     """
     log, usual = _log(TIED), subject.usual
     if not usual.guarantee().proved:
@@ -196,9 +196,9 @@ def reads_no_order(subject: Subject) -> None:
 
 
 def reads_no_names(subject: Subject) -> None:
-    """Activities under other names of the same order give the same release under these names.
+    """Activities renamed in the same order give the same release under the new names.
 
-    Else the order of a set or of hashes has a say in it, another one in every process.
+    Otherwise the order of a set or of hashes would help decide it, another one in each process.
     """
     if "alphabet" in subject.parameters or not subject.usual.guarantee().proved:
         return
@@ -213,11 +213,12 @@ def reads_no_names(subject: Subject) -> None:
 
 
 TIED = {"abcd": 40, "acbd": 40, "abd": 39, "acd": 41, "ad": 12, "abbcd": 11, "dcba": 1, "db": 2}
-"""Variants that may well have one noisy count, neither those of one count nor the order told."""
+"""Variants of which several may well get one noisy count; neither which have equal counts nor
+their order may be told."""
 
 
 def _elsewhere(log: EventLog, folder: Path) -> Iterator[tuple[str, EventLog]]:
-    """The same cases in other orders and under other names, here and in engines."""
+    """The same cases in other orders and under other names, in memory and in engines."""
     for number in range(2):
         table = _in_other_order(log.table, number)
         other = replace(EventLog.from_table(table), individual=PERSON)
@@ -232,7 +233,7 @@ def _elsewhere(log: EventLog, folder: Path) -> Iterator[tuple[str, EventLog]]:
 
 
 def _in_other_order(table: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """The cases shuffled and named by their new order."""
+    """The cases shuffled and renamed by their new order."""
     names = table[CASE].unique().sort().sample(fraction=1, shuffle=True, seed=seed).to_list()
     fresh = {name: f"{number:06d}" for number, name in enumerate(names)}
     return table.with_columns(pl.col(CASE).replace_strict(fresh)).sort(CASE, TIME)
@@ -251,9 +252,9 @@ def speaks_of_parameters_only(subject: Subject) -> None:
 
 
 def reads_by_its_steps_only(subject: Subject) -> None:
-    """One case more changes what each step reads by what is paid, and else nothing.
+    """One more case changes what each step reads by no more than is paid for, and nothing else.
 
-    Of a variant that many have, on a small log and on one of more than a thousand cases.
+    The case is of a frequent variant, on a small log and on one of more than a thousand cases.
     """
     usual = subject.usual
     if not usual.guarantee().proved or not recordable(usual):
@@ -266,7 +267,7 @@ def reads_by_its_steps_only(subject: Subject) -> None:
 
 
 def shows_nothing_unused(subject: Subject) -> None:
-    """What is released has no label that no case has, and tells no order of the log."""
+    """A release has no label that none of its cases has, and reveals no order of the log."""
     for traces in (FEW, {"ba": 60, "ab": 40, "cab": 1, "abd": 1}):
         artefact = subject.usual.release(_log(traces), insecure_seed=7).artefact
         for column in artefact.table if isinstance(artefact, EventLog) else ():
@@ -285,7 +286,7 @@ def shows_nothing_unused(subject: Subject) -> None:
 
 
 def checks_before_it_spends(subject: Subject) -> None:
-    """What the log lacks is said by `check`, which reads and draws nothing else."""
+    """`check` says what the log lacks, and reads and draws nothing else."""
     usual = subject.build(cases_per_individual=2)
     nobody = replace(_log(FEW), individual=None)
     with refusing("individuals of a log that names none", LogError):
@@ -294,7 +295,7 @@ def checks_before_it_spends(subject: Subject) -> None:
 
 
 def individuals(subject: Subject) -> None:
-    """Per person the same budget is promised, and a release keeps to it."""
+    """The same budget is promised per person, and a release keeps to it."""
     per_person = subject.build(cases_per_individual=2)
     promise, alone = per_person.guarantee(), subject.usual.guarantee()
     demand(promise.unit == "individual", "the unit is not the individual")
@@ -310,7 +311,7 @@ def individuals(subject: Subject) -> None:
 
 
 def small_logs(subject: Subject) -> None:
-    """A log without cases, with one case, and with labels nobody expected: released or refused."""
+    """A log without cases, with one case, or with unexpected labels is released or refused."""
     names = dict(zip("abcd", HOSTILE, strict=False))
     logs = {
         "no case": _log({}),
@@ -346,7 +347,8 @@ def certified(subject: Subject) -> None:
 
 
 def auditable(subject: Subject) -> None:
-    """It names parameters and pairs of logs to audit it with, which it takes and promises about."""
+    """The mechanism names parameters and pairs of logs to audit it with; it accepts both and makes
+    a promise about them."""
     owner = subject.owner
     cases = owner.audit_cases()
     demand(cases, "there is nothing to audit it with")
@@ -366,7 +368,7 @@ def auditable(subject: Subject) -> None:
 
 
 def _shown(artefact: Any) -> Any:
-    """Something that is equal where two artefacts are."""
+    """A value that is equal for equal artefacts."""
     if isinstance(artefact, EventLog):
         return artefact.table.to_dict(as_series=False)
     to_dict = getattr(artefact, "to_dict", None)
@@ -392,14 +394,14 @@ MECHANISM_CHECKS: dict[str, Callable[[Subject], None]] = {
         auditable,
     )
 }
-"""Each check by name, to be run one by one where a test runner should report each."""
+"""Each check by name, so that a test runner can run and report it alone."""
 
 
 def check_mechanism(owner: type[Mechanism], *, only: str | None = None, **parameters: Any) -> None:
-    """Run the suite on a mechanism; raises ConformanceError with what fails, and why.
+    """Run the suite on a mechanism; raise ConformanceError with what fails, and why.
 
-    `parameters` are those it needs, or those with which it is quick; a public alphabet is given
-    where it takes one. `only` names one check of `MECHANISM_CHECKS`.
+    `parameters` are those that it needs, or those that make it quick; it gets a public alphabet
+    if it takes one. `only` names one check of `MECHANISM_CHECKS`.
     """
     subject = Subject(owner, parameters)
     for name, check in MECHANISM_CHECKS.items():

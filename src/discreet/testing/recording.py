@@ -1,8 +1,8 @@
-"""What the steps of a release read, one case more or less, with the same noisy answers.
+"""Recordings of what the steps of a release read, replayed with one case more or less.
 
-A release of a log is recorded: what each noisy step read, exactly, and what it answered. Then a
-neighbouring log is released, and every step answers what it answered before. What a step reads may
-now differ by no more than it is paid for. What comes out may not differ at all: it may depend on
+The release of a log is recorded: what each noisy step read, exactly, and what it answered. Then a
+neighbouring log is released, and every step repeats its recorded answer. What a step reads may
+now differ by no more than is paid for. What comes out may not differ at all: it may depend on
 the log through noisy answers only.
 """
 
@@ -46,15 +46,16 @@ Exact = npt.NDArray[Any]
 Recorded = TypeVar("Recorded", bound=Mechanism)
 
 COINS, NOISE = 7, 11
-"""Seeds: of everything that is random but no answer, and of the answers."""
+"""Seeds: `COINS` for everything random but the answers, `NOISE` for the answers."""
 
+# Tuned
 SLACK = 1 + Fraction(1, 10**9)
-"""For costs that are computed with floats."""
+"""Factor that allows for the rounding of costs computed with floats."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One time that a step read the log: exactly what, and what a change of it costs."""
+    """One reading of the log by a step: the exact values, and the cost of a change of them."""
 
     leaf: Step
     exact: Exact
@@ -62,7 +63,7 @@ class Reading:
 
 
 class Recording:
-    """What the steps of one release read and answered; `before` says what they shall answer."""
+    """What the steps of one release read and answered; `before` holds the answers to repeat."""
 
     def __init__(self, before: Recording | None = None) -> None:
         self.readings: list[Reading] = []
@@ -73,17 +74,17 @@ class Recording:
         self._noise = Randomness.seeded(NOISE)
 
     def release(self, mechanism: Mechanism, log: EventLog) -> object:
-        """The artefact, drawn with these answers."""
+        """Draw the artefact with these answers."""
         with known_coins():
             return self._held(mechanism)._draw(log, self._given)
 
     def source(self, rng: Randomness) -> Randomness:
-        """Where noise comes from, in place of the source that was given for all of a release."""
+        """The source of noise, which replaces the one given for the whole release."""
         demand(rng is self._given, "noise is drawn from another source than the one that is given")
         return self._noise
 
     def answer(self, reading: Reading, drawn: Any) -> Any:
-        """What was answered before, or else what was drawn."""
+        """Record a reading; return the earlier answer if there is one, otherwise what was drawn."""
         place = len(self.readings)
         self.readings.append(reading)
         if self.before is not None:
@@ -100,7 +101,7 @@ class Recording:
     def sampled(
         self, counts: Ints, draw: Callable[[Randomness], tuple[Integers, Integers]], rng: Randomness
     ) -> tuple[Integers, Integers]:
-        """A random sample: the one before, with the cases that the log has besides."""
+        """Record a random sample: the earlier one, if any, with this log's additional cases."""
         place, whole = len(self.samples), np.zeros(len(counts), dtype=np.int64)
         if self.before is None:
             present, kept = draw(self.source(rng))
@@ -113,7 +114,7 @@ class Recording:
         return present, whole[present]
 
     def _held(self, mechanism: Recorded) -> Recorded:
-        """The mechanism, whose steps are recorded, also those of another that it releases by."""
+        """The mechanism with recorded steps, also those of other mechanisms that it releases by."""
         held = with_leaves(mechanism, self._leaf)
         if isinstance(mechanism, WholeLog):
             held.__dict__["inner"] = self._held(mechanism.inner)
@@ -141,29 +142,29 @@ def _same(value: Any, budget: Budget) -> Any:
 
 @dataclass(frozen=True)
 class HeldNoise(CountNoise):
-    """Noise whose sums are recorded."""
+    """Noise that records the sums it is added to."""
 
     leaf: Step | None = field(default=None, compare=False)
     recording: Recording = field(default_factory=Recording, compare=False)
 
     @classmethod
     def of(cls, usual: CountNoise, leaf: Step, recording: Recording) -> HeldNoise:
-        """The same noise, recorded."""
+        """The noise of a step, recorded."""
         return cls(usual.kind, usual.size, usual.name, leaf, recording)
 
     def draw(self, size: int, rng: Randomness) -> Integers:
-        """Noise that does not depend on what else is drawn."""
+        """Draw noise that does not depend on what else is drawn."""
         return super().draw(size, self.recording.source(rng))
 
     def joined(self, counts: Exact, drawn: Integers) -> Exact:
-        """The answer."""
+        """The sums with noise, recorded."""
         assert self.leaf is not None
         reading = Reading(self.leaf, np.array(counts), partial(_of_sums, self.kind, self.size))
         answer: Exact = self.recording.answer(reading, super().joined(counts, drawn)).copy()
         return answer
 
     def positive(self, counts: Ints, rng: Randomness) -> Booleans:
-        """The decisions."""
+        """The decisions whether a noisy count is positive, recorded."""
         assert self.leaf is not None
         found = super().positive(counts, rng)
         loss = partial(_of_decisions, float(self.size), found)
@@ -174,51 +175,51 @@ class HeldNoise(CountNoise):
 
 @dataclass(frozen=True)
 class HeldLaplace(Laplace):
-    """Recorded."""
+    """A Laplace step that records its readings and answers."""
 
     recording: Recording = field(kw_only=True, compare=False)
 
     def noise(self, sensitivity: Rational = 1) -> CountNoise:
-        """Recorded."""
+        """The step's noise, recorded."""
         return HeldNoise.of(super().noise(sensitivity), self, self.recording)
 
 
 @dataclass(frozen=True)
 class HeldGaussian(Gaussian):
-    """Recorded."""
+    """A Gaussian step that records its readings and answers."""
 
     recording: Recording = field(kw_only=True, compare=False)
 
     def noise(self, sensitivity: Rational = 1) -> CountNoise:
-        """Recorded."""
+        """The step's noise, recorded."""
         return HeldNoise.of(super().noise(sensitivity), self, self.recording)
 
 
 @dataclass(frozen=True)
 class HeldSampledGaussian(SampledGaussian):
-    """Recorded."""
+    """A Gaussian step on sampled cases that records its readings and answers."""
 
     recording: Recording = field(kw_only=True, compare=False)
 
     def noise(self, sensitivity: Rational = 1) -> CountNoise:
-        """Recorded."""
+        """The step's noise, recorded."""
         return HeldNoise.of(super().noise(sensitivity), self, self.recording)
 
 
 @dataclass(frozen=True)
 class HeldSelecting(Selecting):
-    """Recorded."""
+    """A selecting step that records its readings and answers."""
 
     recording: Recording = field(kw_only=True, compare=False)
 
     def select(self, counts: Ints, rng: Randomness) -> tuple[Integers, Integers]:
-        """Recorded."""
+        """Indices of the keys shown and their noisy counts, recorded."""
         drawn = super().select(counts, self.recording.source(rng))
         shown, noisy = self.recording.answer(self._reading(counts), drawn)
         return shown.copy(), noisy.copy()
 
     def noisy(self, counts: Ints, rng: Randomness) -> Integers:
-        """Recorded."""
+        """The noisy counts of all keys, recorded."""
         drawn = super().noisy(counts, self.recording.source(rng))
         answer: Integers = self.recording.answer(self._reading(counts), drawn).copy()
         return answer
@@ -230,14 +231,14 @@ class HeldSelecting(Selecting):
 
 @dataclass(frozen=True)
 class HeldChoosing(Choosing):
-    """Recorded."""
+    """A choosing step that records its readings and answers."""
 
     recording: Recording = field(kw_only=True, compare=False)
 
     def choose(
         self, scores: Iterable[Score], sensitivity: Rational, *, monotone: bool, rng: Randomness
     ) -> int:
-        """Recorded."""
+        """The choice, recorded."""
         listed, source = list(scores), self.recording.source(rng)
         drawn = super().choose(listed, sensitivity, monotone=monotone, rng=source)
         chosen: int = self.recording.answer(self._reading(listed, sensitivity, monotone), drawn)
@@ -246,7 +247,7 @@ class HeldChoosing(Choosing):
     def choose_several(
         self, scores: Iterable[Score], k: int, sensitivity: Rational, *, rng: Randomness
     ) -> list[int]:
-        """Recorded."""
+        """The choices, recorded."""
         listed, source = list(scores), self.recording.source(rng)
         drawn = super().choose_several(listed, k, sensitivity, rng=source)
         chosen: list[int] = self.recording.answer(self._reading(listed, sensitivity, False), drawn)
@@ -260,12 +261,12 @@ class HeldChoosing(Choosing):
 
 @dataclass(frozen=True)
 class HeldSampled(Sampled):
-    """A sample that goes with the one before."""
+    """A sampling step whose sample agrees with the one recorded before."""
 
     recording: Recording = field(kw_only=True, compare=False)
 
     def draw(self, counts: Ints, rng: Randomness) -> tuple[Integers, Integers]:
-        """The sample."""
+        """The sample, recorded."""
         return self.recording.sampled(counts, partial(super().draw, counts), rng)
 
 
@@ -280,7 +281,7 @@ HELD: dict[type[Step], Callable[..., Step]] = {
 
 
 def _of_sums(kind: str, size: Fraction, one: Exact, other: Exact) -> Fraction:
-    """By the norm that the noise is made for: ε, or ρ."""
+    """The cost of a change of sums, by the norm that the noise is made for: ε, or ρ."""
     moved = [int(a) - int(b) for a, b in zip(one.ravel(), other.ravel(), strict=True)]
     if kind == "laplace":
         return sum(map(abs, moved)) / size
@@ -288,14 +289,14 @@ def _of_sums(kind: str, size: Fraction, one: Exact, other: Exact) -> Fraction:
 
 
 def _of_scores(scale: Fraction, monotone: bool, one: Exact, other: Exact) -> Fraction:
-    """Scores that all move one way count once, others twice (`privacy/selection.py`)."""
+    """The cost of a change of scores, double unless all move one way (`privacy/selection.py`)."""
     moved = [Fraction(0), *(other - one)]
     furthest = max(moved) - min(moved) if monotone else max(map(abs, moved))
     return Fraction(furthest) / scale
 
 
 def _of_decisions(scale: float, decided: Booleans, one: Exact, other: Exact) -> Fraction:
-    """How much likelier these decisions are on one log: counts with noise, positive or not."""
+    """The loss by these decisions (noisy counts, positive or not): the sum of |log ratios|."""
     losses = [
         abs(math.log(_chance(a, scale, positive) / _chance(b, scale, positive)))
         for a, b, positive in zip(one.tolist(), other.tolist(), decided.tolist(), strict=True)
@@ -304,14 +305,14 @@ def _of_decisions(scale: float, decided: Booleans, one: Exact, other: Exact) -> 
 
 
 def _chance(count: int, scale: float, positive: bool) -> float:
-    """How likely a count with discrete Laplace noise is positive, or is not."""
+    """The probability that a count with discrete Laplace noise is positive, or is not."""
     ratio = math.exp(-1 / scale)
     tail = ratio ** (count if count > 0 else 1 - count) / (1 + ratio)
     return tail if positive == (count <= 0) else 1 - tail
 
 
 def paid(leaf: Step, cases: int = 1) -> Fraction:
-    """What all readings of a step may cost so many cases: ε, or ρ where its noise is Gaussian."""
+    """What all readings of a step may cost `cases` cases: ε, or ρ if its noise is Gaussian."""
     match leaf:
         case Laplace() | Choosing():
             return cases * Fraction(leaf.epsilon)
@@ -325,7 +326,7 @@ def paid(leaf: Step, cases: int = 1) -> Fraction:
 
 
 def lost(one: Recording, other: Recording, cases: int = 1) -> dict[str, tuple[Fraction, Fraction]]:
-    """What the difference of two logs costs by each step, and what was paid for so many cases."""
+    """The cost of the difference of two logs by step, and what was paid for `cases` cases."""
     demand(
         len(one.readings) == len(other.readings),
         "a neighbouring log is asked less often, though everything was answered alike",
@@ -341,9 +342,9 @@ def lost(one: Recording, other: Recording, cases: int = 1) -> dict[str, tuple[Fr
 def recordable(mechanism: Mechanism) -> bool:
     """Whether two releases can be compared answer by answer.
 
-    Not where cases are sampled step by step, since the samples of two logs do not go together, nor
-    where rounds are thrown away, which a release does not pay for one by one, nor by a step or
-    another mechanism that is not known here.
+    They cannot if cases are sampled step by step, since the samples of two logs do not go together;
+    if rounds are thrown away, which a release does not pay for one by one; or if a step or another
+    mechanism is involved that is not known here.
     """
     if mechanism.spending is None:
         return False
@@ -362,9 +363,9 @@ def recordable(mechanism: Mechanism) -> bool:
 def compare(
     mechanism: Mechanism, log: EventLog, other: EventLog, cases: int = 1
 ) -> dict[str, Fraction]:
-    """Insist that logs so many cases apart cost no more than is paid and are released alike.
+    """Demand that logs `cases` cases apart cost no more than is paid and are released alike.
 
-    Returns what part of its price each step took.
+    Returns the part of its price that each step used.
     """
     first = Recording()
     released = first.release(mechanism, log)
@@ -386,7 +387,7 @@ def compare(
 
 
 def content(value: Any) -> Any:
-    """All that somebody may see of an artefact in Python: also orders, types, and what is kept."""
+    """Everything visible of an artefact in Python: also orders, types, and what is kept."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, pl.DataFrame):

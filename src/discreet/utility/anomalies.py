@@ -8,8 +8,12 @@ from discreet.arrays import Booleans, Integers
 from discreet.log.follows import pairs
 from discreet.log.variants import Variants
 
+# Tuned
 FOREST_TREES = 100
+"""Number of trees of the isolation forest."""
+
 MOST_SAMPLED_CASES = 20_000
+"""Most cases that the forest is trained on."""
 
 
 class Normality:
@@ -33,7 +37,7 @@ class Normality:
         self._forest.fit(rows[np.sort(cases)][:, self.columns])
 
     def share(self, variants: Variants) -> float:
-        """The share of cases that the forest takes for normal; 0 for an empty log."""
+        """The share of cases that the forest classifies as normal; 0 for an empty log."""
         if not variants.cases:
             return 0.0
         normal = self._forest.predict(self._features(variants)[:, self.columns]) == 1

@@ -12,12 +12,13 @@ from discreet.log.datatypes import plain, text_of
 from discreet.log.events import ACTIVITY, CASE, TIME, EventLog
 from discreet.utility.calendar import total_variation
 
+# Tuned
 BINS = 20
-"""Numbers are compared in this many bins, of equal size in the log."""
+"""Number of bins in which numbers are compared, each with as many values of the log."""
 
 
 def common_columns(log: EventLog, released: EventLog) -> list[str]:
-    """Further columns of plain values that both have."""
+    """Names of the further columns of plain values that both logs have."""
     return [
         name
         for name in released.table.columns
@@ -33,17 +34,19 @@ def value_distance(log: EventLog, released: EventLog, column: str) -> float:
 
 
 def value_distance_by_activity(log: EventLog, released: EventLog, column: str) -> float:
-    """The same for each activity, weighed by its events; an activity that is lost counts 1."""
+    """Total variation of the values within each activity, weighted by its events, in [0, 1]; an
+    activity that is lost counts 1."""
     return _by_label(log, released, column, log.codes, released.codes)
 
 
 def value_distance_by_outcome(log: EventLog, released: EventLog, column: str) -> float:
-    """The same for the events of all cases that end with the same activity."""
+    """Total variation of the values within the cases that end with the same activity, weighted by
+    their events, in [0, 1]; an ending that is lost counts 1."""
     return _by_label(log, released, column, _outcomes(log), _outcomes(released))
 
 
 def _outcomes(log: EventLog) -> Integers:
-    """For each event the activity that its case ends with."""
+    """The last activity of its case, for each event."""
     last = log.codes[log.offsets[1:] - 1].astype(np.int64)
     return np.repeat(last, np.diff(log.offsets))
 
@@ -66,7 +69,7 @@ def alike(own: pl.Series, other: pl.Series) -> tuple[pl.Series, pl.Series]:
 
 
 def _codes(log: EventLog, released: EventLog, column: str) -> tuple[Integers, Integers]:
-    """Values as numbers: equal where they are equal, or in the same bin; −1 where missing."""
+    """Codes of the values: equal if the values are equal or in the same bin; −1 if missing."""
     own, other = alike(log.frame[column], released.frame[column])
     if own.dtype.is_numeric():
         given = own.drop_nulls().to_numpy().astype(np.float64)
@@ -88,4 +91,4 @@ MEASURES: dict[str, tuple[Measure, str]] = {
     "values_by_activity": (value_distance_by_activity, "the same, activity by activity"),
     "values_by_outcome": (value_distance_by_outcome, "the same, by the last activity of the case"),
 }
-"""The measures of a column by name, each of the log and the release, with what it means."""
+"""The measures of a column by name, each a function of log and release with a description."""

@@ -1,4 +1,4 @@
-"""A log before and after: what Amun's paper shows. Reads the raw log, so for its holder only."""
+"""The plots of Amun's paper: a log before and after. Reads the raw log, so for its holder only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.log.variants import Variants
 from discreet.report.plots import Curve, line_plot
 
 COLOURS = ("#2a9d5c", "#d1495b")
-"""As in the paper: the original is green, the anonymised log red."""
+"""Colours as in the paper: green for the original, red for the anonymised log."""
 
 
 def smape(true: Integers, given: Integers) -> float:
@@ -30,7 +30,7 @@ def smape(true: Integers, given: Integers) -> float:
 
 
 def active_cases(log: EventLog, moments: Integers) -> Integers:
-    """How many cases have begun and not yet ended at each moment (microseconds since 1970)."""
+    """Number of cases begun and not yet ended at each moment (microseconds since 1970)."""
     if not log.cases:
         return np.zeros(len(moments), dtype=np.int64)
     times = microseconds(log)
@@ -40,7 +40,7 @@ def active_cases(log: EventLog, moments: Integers) -> Integers:
 
 
 def variant_frequencies(log: EventLog, released: EventLog) -> tuple[Integers, Integers]:
-    """Cases of each variant of either log, the most frequent of the original first."""
+    """Number of cases of each variant of either log, the most frequent of the original first."""
     before, after = log.variants.to_dict(), released.variants.to_dict()
     order = sorted(before | after, key=lambda v: (-before.get(v, 0), -after.get(v, 0), v))
     return (
@@ -50,12 +50,12 @@ def variant_frequencies(log: EventLog, released: EventLog) -> tuple[Integers, In
 
 
 def month(seconds: float) -> str:
-    """A moment, in seconds since 1970, as month and year."""
+    """Month and year of a moment in seconds since 1970."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%b %Y")
 
 
 def active_cases_plot(log: EventLog, released: EventLog, *, points: int = 300) -> str:
-    """Active cases over time of both logs, as SVG."""
+    """Plot of the active cases of both logs over time, as SVG."""
     stamps = [microseconds(one) for one in (log, released) if one.events]
     first, last = min(int(s.min()) for s in stamps), max(int(s.max()) for s in stamps)
     moments = np.linspace(first, last, points).astype(np.int64)
@@ -69,7 +69,7 @@ def active_cases_plot(log: EventLog, released: EventLog, *, points: int = 300) -
 
 
 def variant_frequencies_plot(log: EventLog, released: EventLog) -> str:
-    """Cases of each variant of both logs, as SVG; both axes count in powers of ten."""
+    """Plot of the cases of each variant of both logs, as SVG; both axes are logarithmic."""
     pair = variant_frequencies(log, released)
     rank = np.arange(1, len(pair[0]) + 1).astype(np.float64)
     curves = [
@@ -86,7 +86,7 @@ def variant_frequencies_plot(log: EventLog, released: EventLog) -> str:
 
 
 def lengths_plot(logs: Mapping[str, Variants]) -> str:
-    """How many events cases have: the share of cases with at most that many, as SVG."""
+    """Plot of the share of cases with at most that many events, as SVG."""
     curves = []
     for (name, variants), colour in zip(logs.items(), COLOURS, strict=False):
         counts = np.bincount(variants.lengths, weights=variants.counts, minlength=2)
@@ -100,7 +100,7 @@ def lengths_plot(logs: Mapping[str, Variants]) -> str:
 
 
 def durations_plot(logs: Mapping[str, EventLog]) -> str:
-    """How long cases take: the share of cases that take at most that many days, as SVG."""
+    """Plot of the share of cases that take at most that many days, as SVG."""
     curves = []
     for (name, log), colour in zip(logs.items(), COLOURS, strict=False):
         times = microseconds(log)
@@ -115,7 +115,9 @@ def durations_plot(logs: Mapping[str, EventLog]) -> str:
     )
 
 
+# Tuned
 POINTS = 300
+"""Most points of a curve of durations."""
 
 
 def _shares(name: str, values: Floats, counts: Integers | Floats, colour: str) -> Curve:

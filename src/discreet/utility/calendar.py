@@ -1,4 +1,4 @@
-"""How well a release keeps waits, durations, the calendar and remaining times of a log."""
+"""Measures of how well a release keeps waits, durations, the calendar and remaining times."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from discreet.arrays import Booleans, Floats, Integers
 from discreet.log.events import EventLog
 from discreet.log.instants import DAY, HOUR, MONDAY, SECOND, WEEK, microseconds
 
+# Tuned
 RELATIONS = 10
-"""Waits are compared on this many of the log's most frequent relations."""
+"""Number of the log's most frequent relations on which waits are compared."""
 
 LONGEST_PREFIX = 8
-"""Remaining times are predicted by the last activity and the number of events, up to this."""
+"""Largest number of events of a prefix told apart when remaining times are predicted by it and
+the last activity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +29,12 @@ class Timed:
 
     @cached_property
     def instants(self) -> Integers:
-        """When each event happened, in the log's own order."""
+        """The time of each event in microseconds since 1970, in the log's own order."""
         return microseconds(self.log)
 
     @cached_property
     def waits(self) -> dict[tuple[str, str], Floats]:
-        """For each relation the seconds from event to event, sorted."""
+        """Sorted seconds from event to event, for each relation."""
         log = self.log
         later = np.ones(log.events, dtype=np.bool_)
         later[log.offsets[:-1]] = False
@@ -52,7 +54,7 @@ class Timed:
 
     @cached_property
     def spans(self) -> Floats:
-        """The seconds that each case takes."""
+        """The duration of each case, in seconds."""
         begin, end = self.log.offsets[:-1], self.log.offsets[1:] - 1
         return np.asarray((self.instants[end] - self.instants[begin]) / SECOND, dtype=np.float64)
 
@@ -75,7 +77,7 @@ class Timed:
 
     @cached_property
     def positions(self) -> Integers:
-        """The number of each event in its case, from 0, up to `LONGEST_PREFIX`."""
+        """The position of each event in its case, from 0, up to `LONGEST_PREFIX`."""
         begin = np.repeat(self.log.offsets[:-1], np.diff(self.log.offsets))
         place = np.arange(self.log.events) - begin
         return np.asarray(np.minimum(place, LONGEST_PREFIX), dtype=np.int64)
@@ -135,7 +137,7 @@ def remaining_error(log: Timed, released: Timed) -> float:
 
 
 def _medians(keys: Integers, kept: Booleans, values: Floats, size: int) -> Floats:
-    """The median value of each key, NaN where there is none."""
+    """The median value of each key, NaN if it has none."""
     keys, values = keys[kept], values[kept]
     order = np.lexsort((values, keys))
     found, first, many = np.unique(keys[order], return_index=True, return_counts=True)
@@ -201,7 +203,7 @@ LOG_MEASURES: dict[str, tuple[Callable[[EventLog, EventLog], float], str]] = {
     ),
     "throughput_distance": (throughput_distance, "total variation of the cases ended per week"),
 }
-"""Measures that an empty release has too."""
+"""The measures that an empty release has too, by name, with what they mean."""
 
 Measure = Callable[[Timed, Timed], float]
 MEASURES: dict[str, tuple[Measure, str]] = {
@@ -230,4 +232,4 @@ MEASURES: dict[str, tuple[Measure, str]] = {
         "mean error in days of remaining times predicted from the release",
     ),
 }
-"""The measures by name, each of the log and the release, with what it means."""
+"""The measures by name, each a function of log and release with a description."""

@@ -1,4 +1,4 @@
-"""Sequence entropy: how many ways the cases of a log part."""
+"""Sequence entropy: how much the cases of a log branch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Absolute log difference: how many edits turn one log into the other, cases counted."""
+"""Absolute log difference: the number of edits that turn one log into the other, cases counted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def edits_with_buffer(
 ) -> Transport:
     """The cheapest flow of `source` cases into `target` cases, and of the surplus into a buffer.
 
-    `deleting` and `inserting` are what a case of each variant costs that has no partner.
+    `deleting` and `inserting` are the costs of a case of each variant that has no partner.
     """
     surplus = int(source.sum() - target.sum())
     source = np.append(source, max(-surplus, 0))

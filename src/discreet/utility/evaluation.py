@@ -41,15 +41,16 @@ Group = Literal[
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 USUAL: tuple[Group, ...] = tuple(group for group in GROUPS if group != "published")
-"""What is measured unless it is named: all but what papers measured by rules that are wrong."""
+"""The groups measured by default: all but those that papers measured by wrong rules."""
 
+# Tuned
 HALVINGS = 3
-"""How many random halvings the ceiling is the mean of."""
+"""Number of random halvings over which the ceiling is averaged."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured value, and what to read it against.
+    """One measured value and its reference.
 
     `reference` is what a perfect copy of the process would score: for distances between logs
     the ceiling (one random half of the log against the other), else the raw log's own value.
@@ -64,7 +65,7 @@ class Figure:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What a release is still good for, and what could not be measured."""
+    """The figures of a release, and what could not be measured."""
 
     figures: tuple[Figure, ...]
     notes: tuple[str, ...] = ()
@@ -81,7 +82,7 @@ class Evaluation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the figures."""
+        """Names of the figures."""
         return tuple(figure.name for figure in self.figures)
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,7 +125,7 @@ def evaluate(
 
 
 class Evaluator:
-    """The raw log with everything that need be computed on it only once."""
+    """The raw log, with everything about it that is computed only once."""
 
     def __init__(self, log: EventLog | Variants) -> None:
         self.log = log if isinstance(log, EventLog) else None
@@ -150,7 +151,7 @@ class Evaluator:
 
     @cached_property
     def by_appearance(self) -> Variants:
-        """The log's variants as they first appear in it; those of a bare table as they stand."""
+        """The log's variants by first appearance; those of a bare table in their own order."""
         return self.variants if self.log is None else published.by_appearance(self.log)
 
     @cached_property
@@ -176,12 +177,12 @@ class Evaluator:
 
     @cached_property
     def ceiling(self) -> float | None:
-        """Similarity of one random half of the log to the other, the mean of a few."""
+        """Mean similarity of one random half of the log to the other."""
         return self._ceiling(lambda left, right: log_similarity(left, right).value)
 
     @cached_property
     def follows_ceiling(self) -> FollowsDistance | None:
-        """The same for the directly-follows distances."""
+        """Mean directly-follows distances of one random half of the log to the other."""
         if self.variants.cases < 2:
             return None
         found = [follows_distance(left, right) for left, right in self.halves]
@@ -192,7 +193,7 @@ class Evaluator:
 
     @cached_property
     def difference_ceiling(self) -> float | None:
-        """Twice the edits between halves, to stand beside those of whole logs."""
+        """Twice the edits between halves, comparable with those between whole logs."""
         return self._ceiling(lambda left, right: 2.0 * absolute_log_difference(left, right).cost)
 
     @cached_property
@@ -338,7 +339,8 @@ class Evaluator:
         ]
 
     def _calendar(self, released: EventLog, reference: bool) -> list[Figure]:
-        """Waits, durations, calendar and remaining times, beside one half against the other."""
+        """Figures of waits, durations, calendar and remaining times; the reference is one half of
+        the log against the other."""
         return [
             Figure(
                 name,
@@ -352,13 +354,13 @@ class Evaluator:
 
     @cached_property
     def timed(self) -> Timed:
-        """The raw log with what measures of times share."""
+        """The raw log with the arrays that measures of times share."""
         assert self.log is not None
         return Timed(self.log)
 
     @cached_property
     def log_halves(self) -> tuple[EventLog, EventLog] | None:
-        """One random half of the log and the other, None if it is too small."""
+        """Two random halves of the log; None if it is too small."""
         assert self.log is not None
         if self.log.cases < 2:
             return None
@@ -368,7 +370,7 @@ class Evaluator:
 
     @cached_property
     def time_ceilings(self) -> dict[str, float]:
-        """Each measure of times for one random half of the log against the other."""
+        """Each measure of times of one random half of the log against the other."""
         if self.log_halves is None:
             return {}
         left, right = (Timed(half) for half in self.log_halves)

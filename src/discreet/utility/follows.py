@@ -13,7 +13,7 @@ from discreet.log.variants import Variants
 
 @dataclass(frozen=True)
 class FollowsDistance:
-    """Two views of the difference between directly-follows counts, start and end included.
+    """Two measures of the difference between directly-follows counts, start and end included.
 
     `total_variation` compares shares (0 equal, 1 nothing in common) and ignores the size of the
     logs. `percentage_error` is the mean over the pairs of the first log of |count − other

@@ -18,11 +18,12 @@ from discreet.models.petri import Net
 from discreet.models.pm4py import net_from_pm4py
 from discreet.models.replay import replay
 
+# Tuned
 NOISE = 0.2
 """The share of infrequent behaviour that the inductive miner leaves out, as in the papers."""
 
 Enabled = Callable[[frozenset[int]], Iterable[str]]
-"""The labels that may come next where these places hold a token."""
+"""The labels that may come next while these places hold a token."""
 
 MISSING = "model quality needs PM4Py: pip install 'discreet[pm4py]'"
 
@@ -34,20 +35,20 @@ def can_discover() -> bool:
 
 @dataclass(frozen=True)
 class Quality:
-    """How well a model fits a log: the four dimensions, each at best 1.
+    """How well a model fits a log: the four dimensions, each 1 at best.
 
     Fitness is ½(1 − missing/consumed) + ½(1 − remaining/produced) over all cases (Rozinat and
     van der Aalst), precision is 1 − escaping/enabled over all prefixes that fit (Muñoz-Gama and
-    Carmona), generalisation 1 − mean(1/√uses of a transition). These are PM4Py's definitions, but
-    for what a prefix enables: its search through silent transitions forgets markings and so
-    overstates precision (Sepsis: .452 for .354).
+    Carmona), generalisation 1 − mean(1/√uses of a transition). These are PM4Py's definitions,
+    except for what a prefix enables: its search through silent transitions forgets markings and so
+    overstates precision (Sepsis: .452 instead of .354).
     """
 
     fitness: float
     precision: float
-    """By PM4Py's view of enabled activities, where there is one."""
+    """Precision by PM4Py's view of enabled activities, if there is one."""
     precision_complete: float
-    """With every activity that silent steps can lead to counted as enabled."""
+    """Precision that counts every activity reachable by silent steps as enabled."""
     generalisation: float
     simplicity: float
 
@@ -73,7 +74,7 @@ def quality(net: Net, variants: Variants, enabled: Enabled | None = None) -> Qua
 
 @dataclass(frozen=True)
 class Model:
-    """A net, and PM4Py's own idea of which labels a marking enables."""
+    """A net, and PM4Py's own view of which labels a marking enables."""
 
     net: Net
     pm4py_enabled: Enabled
@@ -86,7 +87,7 @@ class Model:
 
 
 def discover(variants: Variants) -> Model:
-    """The model that the inductive miner (infrequent, 20%) finds in a log."""
+    """Discover the model of a log with the inductive miner (infrequent, 20%)."""
     from pm4py.algo.discovery.inductive.dtypes.im_ds import IMDataStructureUVCL
     from pm4py.algo.discovery.inductive.variants.imf import IMFUVCL
     from pm4py.objects.process_tree.utils import generic
@@ -119,7 +120,7 @@ def model_of(tree: Any) -> Model:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """PM4Py's own warnings are not our users' business."""
+    """Silence PM4Py's own warnings, which do not concern our users."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -24,29 +24,30 @@ from discreet.utility.before_after import month
 from discreet.utility.calendar import Timed
 from discreet.utility.evaluation import Evaluation
 
+# Tuned
 STEPS = 16
-"""How many of the log's most frequent steps a map shows."""
+"""Number of the log's most frequent steps that a map shows."""
 
 CASES_DOTTED = 250
-"""How many cases a dotted chart shows."""
+"""Number of cases in a dotted chart."""
 
 KINDS = 7
-"""How many activities a dotted chart distinguishes."""
+"""Number of activities that a dotted chart tells apart."""
 
 BARS = 8
-"""How many values of an attribute are shown."""
+"""Number of values of an attribute shown."""
 
 UNITS = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"), (365.25 * 86400, "y"))
 
 
 def both() -> tuple[str, str]:
-    """What the two sides of a picture are called."""
+    """Names of the two sides of a picture."""
     return translate("the log"), translate("the release")
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A heading, how to read what is below it, and one drawing or two side by side."""
+    """A heading, how to read the picture, and one drawing or two side by side."""
 
     name: str
     reading: str
@@ -72,9 +73,9 @@ def evaluation_page(found: Evaluation, log: EventLog, released: EventLog, title:
 
 
 def pictures(log: EventLog, released: EventLog, *, times: bool = True) -> list[Picture]:
-    """What both logs have: maps, and where they have times and attributes those too.
+    """Pictures of what both logs have: maps, and times and attributes if both have them.
 
-    Without `times` those of the release are made up, and are not looked at.
+    Without `times` those of the release are made up, and no picture shows them.
     """
     if not (log.events and released.events):
         return []
@@ -109,7 +110,7 @@ def pictures(log: EventLog, released: EventLog, *, times: bool = True) -> list[P
 
 
 def _maps(log: EventLog, released: EventLog, timed: bool) -> Picture:
-    """The same steps of both logs, with how often they are taken and how long they take."""
+    """Maps of the same steps of both logs, with how often they are taken and how long they take."""
     before, after = (Follows.of_variants(one.variants) for one in (log, released))
     order = np.argsort(-before.counts, axis=None, kind="stable")[:STEPS]
     rows, columns = np.unravel_index(order, before.counts.shape)
@@ -176,7 +177,7 @@ def _weeks(pair: tuple[Timed, Timed]) -> list[str]:
 
 
 def _dotted(pair: tuple[Timed, Timed]) -> list[str]:
-    """Both charts over the stretch in which the log has events."""
+    """Dotted charts of both logs over the stretch in which the log has events."""
     first, last = int(pair[0].instants.min()), int(pair[0].instants.max())
     log = pair[0].log
     frequent = np.argsort(-np.bincount(log.codes, minlength=len(log.activities)), kind="stable")
@@ -240,7 +241,7 @@ def _frequent_values(own: pl.Series, other: pl.Series) -> tuple[list[str], list[
 
 
 def spelled(seconds: float) -> str:
-    """A time in the largest unit that leaves at least one: 3 min, 2.5 d."""
+    """Format a time in the largest unit of which it has at least one: 3 min, 2.5 d."""
     size, unit = next(((s, u) for s, u in reversed(UNITS) if seconds >= s), UNITS[0])
     return (
         f"{seconds / size:.2g} {unit}" if seconds / size < 100 else f"{seconds / size:.0f} {unit}"

@@ -1,4 +1,4 @@
-"""What is to be measured: a release in any of its forms, taken apart."""
+"""The subject of an evaluation: a release in any of its forms, taken apart."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from discreet.releases import Release
 
 @dataclass(frozen=True)
 class Subject:
-    """The views that a release offers; those it does not have are None."""
+    """The views that a release offers; those it lacks are None."""
 
     kind: str
     variants: Variants | None = None
     log: EventLog | None = None
-    """Only where its times are real."""
+    """The log, if its times are real."""
     follows: Follows | None = None
     tree: Tree | None = None
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was released: no case, or no tree that was accepted."""
+        """Whether nothing was released: no case, or no accepted tree."""
         if self.variants is not None:
             return self.variants.cases == 0
         return self.follows is None and self.tree is None
