@@ -122,7 +122,7 @@ def _asked(house: House, identity: str) -> tuple[Row[Any], Log, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a steward decides on: the mechanism, its cost to the budget, and a seal of both."""
+    """What a steward decides on: the mechanism, its cost to the budget, and the seal shown."""
 
     mechanism: str
     cost: Budget
