@@ -1,4 +1,7 @@
-"""The API under /api/v1: everything that the pages do, for programs that send a token."""
+"""The API under /api/v1: everything that the pages do, for programs that send a token.
+
+The docstrings of routes and models are published in the API's OpenAPI description.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ _TYPES: dict[type, Any] = {tuple: list[str] | str, dict: dict[str, str] | str}
 
 
 def _field(option: Parameter) -> Any:
-    """A declared option as a field of the schema."""
+    """The field of the schema for a declared option."""
     kind = Literal[option.choices] if option.choices else _TYPES.get(option.type, option.type)
     return (kind | None, Field(None, description=option.help))
 
@@ -92,7 +95,7 @@ class HowRead(Strict):
 
 
 Word = Annotated[str, Field(min_length=8, max_length=64)]
-"""Sent again with the same content, it gets the same answer; with other content, a conflict."""
+"""Idempotency key: sent again with the same content it gets the same answer, else a conflict."""
 
 
 class Asked(Strict):
@@ -104,7 +107,7 @@ class Asked(Strict):
     once: Word
     choice: Choice
     reading: HowRead | None = None
-    """As which the log must be read; a conflict if somebody has said otherwise since."""
+    """How the log must be read; a conflict if it is read differently by now."""
 
 
 class Seen(Strict):
@@ -125,7 +128,7 @@ class Cap(Strict):
     raised: bool = False
     purpose: str = ""
     seen: Seen | None = None
-    """The cap that is changed; a conflict if somebody has set another since."""
+    """The cap to be changed; a conflict if another one has been set since."""
 
 
 class Wanted(Strict):
@@ -154,13 +157,13 @@ class Offered(Strict):
     at_once: float = 0.0
     at_once_delta: float = 0.0
     choice: Choice | None = None
-    """What must be chosen for the log; a conflict if somebody has chosen otherwise since."""
+    """The choice that the log must have; a conflict if it has another one by now."""
     reading: HowRead | None = None
-    """As which the log must be read."""
+    """How the log must be read; a conflict if it is read differently by now."""
 
 
 def problem_response(status: int, title: str, detail: str) -> Response:
-    """An error as a program reads it: the same text as on the command line."""
+    """An error in a form for programs, with the same text as on the command line."""
     told = Problem(title=title, status=status, detail=detail)
     return JSONResponse(told.model_dump(), status, media_type=PROBLEM)
 
@@ -438,7 +441,7 @@ def decide(house: Inside, person: Steward, identity: str, decision: Decision) ->
 
 
 def log_facts(log: Log) -> dict[str, Any]:
-    """A log, without where it lies."""
+    """A log as plain values, without its path."""
     return {
         "id": log.id,
         "name": log.name,
@@ -449,7 +452,7 @@ def log_facts(log: Log) -> dict[str, Any]:
 
 
 def job_facts(job: Job | None) -> dict[str, Any]:
-    """A job, without where its files lie."""
+    """A job as plain values, without the path of its files."""
     assert job is not None
     return {
         "id": job.id,
@@ -461,7 +464,7 @@ def job_facts(job: Job | None) -> dict[str, Any]:
 
 
 def release_facts(row: Row[Any]) -> dict[str, Any]:
-    """A release."""
+    """A release as plain values."""
     return {
         "id": row.id,
         "source": row.source,
@@ -479,13 +482,13 @@ def _chosen(log: Log) -> Log:
 
 
 def _options(reading: HowRead) -> dict[str, Any]:
-    """The options that are given."""
+    """The options of reading that were sent."""
     given: dict[str, Any] = reading.options.model_dump(exclude_none=True)  # type: ignore[attr-defined]
     return given
 
 
 def _as_seen(house: House, log: Log, reading: HowRead | None, choice: Choice | None = None) -> Log:
-    """A log, unless it is read or used in another way than whoever asks has seen."""
+    """The log; raises a conflict if its reading or choice is not the one the user has seen."""
     read = reading is None or _options(reading) == log.reading
     if not read or (choice is not None and house.chosen(log, choice.model_dump()) != log.choice):
         raise ConflictError(
@@ -495,7 +498,7 @@ def _as_seen(house: House, log: Log, reading: HowRead | None, choice: Choice | N
 
 
 def invalid(request: Request, error: Exception) -> Response:
-    """A body that is not what was declared."""
+    """The answer to a body that does not match its schema."""
     assert isinstance(error, RequestValidationError)
     told = "; ".join(
         f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}" for one in error.errors()

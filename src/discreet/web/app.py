@@ -31,18 +31,19 @@ from discreet.web.settings import ConflictError, MissingError, Settings, WebErro
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 DAY = "public, max-age=86400"
 
+# Tuned
 HASHES = 2
-"""Passwords that are checked at a time: each takes 64 MiB and all that a processor has."""
+"""Number of passwords checked at a time: each takes 64 MiB and a whole processor."""
 
 
 def create_app(settings: Settings, house: House | None = None) -> ASGIApp:
-    """One server, which works while its lifespan lasts."""
+    """The ASGI app of one server; jobs run as long as its lifespan lasts."""
     inside = house or House(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         before = tempfile.tempdir
-        tempfile.tempdir = str(settings.uploads)  # where forms are kept while they come in
+        tempfile.tempdir = str(settings.uploads)  # keeps forms while they arrive
         app.state.signing_in = CapacityLimiter(HASHES)
         await run_sync(inside.start)
         try:
@@ -78,7 +79,7 @@ def create_app(settings: Settings, house: House | None = None) -> ASGIApp:
 
 @cache
 def _asset(name: str) -> bytes | None:
-    """A static file of ours, by a name that we know."""
+    """The content of a static file; None if there is none of that name."""
     here = files("discreet.web").joinpath("static")
     if name == "style.css":
         common = files("discreet.report").joinpath("templates", "page.css").read_bytes()
@@ -88,7 +89,7 @@ def _asset(name: str) -> bytes | None:
 
 
 def static(name: str) -> Response:
-    """The stylesheet, the script and the icon."""
+    """Send a static file: the stylesheet, a script or the icon."""
     content = _asset(name)
     if content is None:
         raise MissingError(name)
@@ -149,13 +150,13 @@ def _http(request: Request, error: Exception) -> Response:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """A fault of ours: what it was stands in the server's log, not on the page."""
+    """The answer to an unexpected error: its details go to the server's log, not on the page."""
     said = translate("Something went wrong in the server. Its log says what.")
     return _problem(request, 500, translate("A fault"), said)
 
 
 def bound(host: str, port: int) -> socket:
-    """A socket that listens there; nothing else of a server is begun before this is sure."""
+    """A socket that listens at `host` and `port`; a server starts nothing before it has one."""
     try:
         family = getaddrinfo(host, port, type=SOCK_STREAM)[0][0]
         return create_server((host, port), family=family, backlog=2048)
@@ -168,7 +169,7 @@ def bound(host: str, port: int) -> socket:
 
 
 def serve(settings: Settings, place: socket, house: House) -> None:
-    """Answer requests until stopped."""
+    """Answer requests on the socket until stopped."""
     import uvicorn
 
     config = uvicorn.Config(

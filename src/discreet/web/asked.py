@@ -1,4 +1,4 @@
-"""What people ask the house for: releases, those within a steward's limits, approvals, checks."""
+"""What users ask of the server: releases, requests within a steward's limits, approvals, checks."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from discreet.web.people import Person
 from discreet.web.settings import ConflictError, MissingError, WebError
 
 VERIFIED = (*LOG_SUFFIXES, ".json", ".csv", ".dot", ".mmd", ".svg", ".ptml", ".bpmn", ".dpm")
-"""Endings of files whose certificate can be checked."""
+"""Suffixes of files whose certificate can be checked."""
 
-
+# Tuned
 COPIED = 1 << 20
-"""Bytes that are copied at a time."""
+"""Number of bytes copied at a time."""
 
 
 def checked_seal(house: House, log: Log, choice: Mapping[str, Any], source: str, seal: str) -> None:
-    """Refuse to spend on what somebody has changed since a page showed it."""
+    """Refuse to go on if anything that the page showed has been changed since."""
     if seal != house.seal(log, choice, source):
         raise ConflictError(
             translate(
@@ -53,7 +53,7 @@ def release(
     once: Once,
     seal: str | None = None,
 ) -> str:
-    """Queue a steward's release; what was asked for before is answered as it was then."""
+    """Queue a steward's release, which spends budget; the same `once` again returns its job."""
     if (known := house.jobs.known(once)) is not None:
         return known
     now, _ = house.budgets.after(source, choosing.build(choice))
@@ -64,7 +64,7 @@ def release(
 
 
 def asked_choice(offered: dict[str, Any], epsilon: Any, delta: Any) -> dict[str, Any]:
-    """What is offered, at the budget asked for."""
+    """The choice that is offered, at the ε and δ asked for."""
     parameters = {**offered["parameters"], "epsilon": epsilon}
     if "delta" in choosing.declared_by(offered["mechanism"]):
         parameters["delta"] = delta
@@ -74,10 +74,10 @@ def asked_choice(offered: dict[str, Any], epsilon: Any, delta: Any) -> dict[str,
 def ask_for(
     house: House, person: Person, offer: str, epsilon: Any, delta: Any, purpose: str, word: str
 ) -> str:
-    """Enter a request, once for each `word`; within what the steward allows it runs at once.
+    """Enter a request, once for each `word`; within the steward's limit it runs at once and spends.
 
-    Whether it fits is judged by the budget as analysts are told of it: the answer would otherwise
-    tell when others' releases were booked. A job that then does not fit fails, in the rhythm.
+    Whether it fits is judged by the budget that analysts are shown: otherwise the answer would
+    reveal when others' releases were booked. A job that then does not fit fails, in the rhythm.
     """
     once = Once.of(person, word, offer, str(epsilon), str(delta), purpose)
     if (known := house.asking.known(once)) is not None:
@@ -99,7 +99,7 @@ def ask_for(
 
 
 def _release_asked(house: House, person: Person, identity: str) -> None:
-    """Queue what was asked for, of the log as it was read when it was offered."""
+    """Queue the release asked for, which spends budget; the log is read as it was when offered."""
     request, log, choice = _asked(house, identity)
     job = house.release(
         log,
@@ -113,7 +113,7 @@ def _release_asked(house: House, person: Person, identity: str) -> None:
 
 
 def _asked(house: House, identity: str) -> tuple[Row[Any], Log, dict[str, Any]]:
-    """A request, its log as it was read when it was offered, and its choice."""
+    """A request, its log with the reading it was offered with, and its choice."""
     request = house.asking.get(identity)
     offered = house.asking.get_offer(request.offer)
     log = replace(house.logs.get(offered.log), reading=dict(offered.reading))
@@ -122,7 +122,7 @@ def _asked(house: House, identity: str) -> tuple[Row[Any], Log, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a steward decides on: the mechanism, what it takes of the budget, and their seal."""
+    """What a steward decides on: the mechanism, its cost to the budget, and the seal shown."""
 
     mechanism: str
     cost: Budget
@@ -130,7 +130,7 @@ class Asked:
 
 
 def asked_of(house: House) -> dict[str, Asked]:
-    """What waits for a steward and can still be approved, by the identifier of the request."""
+    """The waiting requests that can still be approved, by their identifiers."""
     found = {}
     for one in house.asking.all():
         if one.state != "waiting":
@@ -147,7 +147,7 @@ def asked_of(house: House) -> dict[str, Asked]:
 def approve(
     house: House, person: Person, identity: str, answer: str, seal: str | None = None
 ) -> None:
-    """Approve a request and release what it asks for; refused where the budget cannot bear it."""
+    """Approve a request and queue its release, which spends; refused if the budget is too small."""
     request, log, choice = _asked(house, identity)
     if request.state != "waiting":
         raise WebError(translate("This request does not wait any more."))
@@ -167,7 +167,7 @@ def approve(
 
 
 def bring_certificate(house: House, person: Person, files: list[tuple[str, BinaryIO]]) -> str:
-    """Keep a released file, its certificate or both, under names of ours, and queue the check."""
+    """Store a release, its certificate or both under the server's own names, and queue a check."""
     if not 1 <= len(files) <= 2:
         raise WebError(translate("Choose a released file and its certificate, or one of them."))
     others = [name for name, _ in files if not name.endswith(CERTIFICATE_SUFFIX)]

@@ -1,7 +1,7 @@
-"""What stewards offer and analysts ask for.
+"""Offers of stewards and requests of analysts.
 
-An offer says which log answers for a source, what is released of it and how much an analyst may
-spend without asking. All of that, and everything an analyst is shown, is public or released.
+An offer says which log stands for a source, what is released from it and how much an analyst may
+spend without approval. All of that, and everything an analyst is shown, is public or released.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from discreet.web.settings import MissingError, Settings, WebError
 
 
 class Asking:
-    """Offers and requests."""
+    """The offers and requests in the database."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self.database, self.settings = database, settings
@@ -40,7 +40,7 @@ class Asking:
         at_once: float,
         at_once_delta: float = 0.0,
     ) -> None:
-        """Let analysts ask for what was chosen for a log, as it is read now; replaces an offer."""
+        """Offer the choice of a log, as it is read now; replaces the offer of the same source."""
         if not log.choice:
             raise WebError(translate("Choose first what is to be shared."))
         check_people(log.choice, log.reading)
@@ -67,25 +67,25 @@ class Asking:
             noted(connection, user, "offered", source)
 
     def known(self, once: Once) -> str | None:
-        """The request that came with the same `once`; other content is a conflict."""
+        """The request entered earlier with the same `once`; different content is a conflict."""
         with self.database.reading() as connection:
             row = once.earlier(connection, tables.requests)
         return None if row is None else str(row.id)
 
     def withdraw(self, user: str, identity: str) -> None:
-        """Offer it no more."""
+        """Withdraw an offer."""
         with self.database.writing() as connection:
             connection.execute(delete(tables.offers).where(tables.offers.c.id == identity))
             noted(connection, user, "withdrew an offer")
 
     def offers(self) -> list[Row[Any]]:
-        """Everything that is offered."""
+        """All offers, by source."""
         with self.database.reading() as connection:
             wanted = select(tables.offers).order_by(tables.offers.c.source)
             return list(connection.execute(wanted).all())
 
     def get_offer(self, identity: str) -> Row[Any]:
-        """One offer."""
+        """The offer with this identifier."""
         row = self.database.row(tables.offers, identity)
         if row is None:
             raise MissingError(translate("This is not offered any more."))
@@ -100,10 +100,10 @@ class Asking:
         purpose: str,
         once: Once,
     ) -> tuple[str, bool]:
-        """Enter a request; and whether it is within what may be spent without asking.
+        """Enter a request; return its identifier and whether it may be spent without approval.
 
-        Read and entered under the offer's lock, so that two requests do not both see the same
-        room. What counts is what the budget is charged, ε and δ.
+        The room is read and the request entered under the offer's lock, so that two requests do not
+        both see the same room. What counts is what the budget is charged, in ε and δ.
         """
         identity, table = fresh_id(), tables.requests
         with self.database.writing() as connection:
@@ -145,7 +145,7 @@ class Asking:
         return identity, within
 
     def decide(self, user: str, identity: str, *, approved: bool, answer: str) -> Row[Any]:
-        """Approve or refuse a request that waits, once."""
+        """Approve or refuse a waiting request, once."""
         state = "approved" if approved else "refused"
         with self.database.writing() as connection:
             changed = connection.execute(
@@ -159,7 +159,7 @@ class Asking:
         return self.get(identity)
 
     def set_state(self, identity: str, state: str, **values: Any) -> None:
-        """Note how a request stands."""
+        """Set the state of a request."""
         with self.database.writing() as connection:
             connection.execute(
                 update(tables.requests)
@@ -168,21 +168,21 @@ class Asking:
             )
 
     def set_job(self, identity: str, job: str) -> None:
-        """Note which job answers a request."""
+        """Set the job that answers a request."""
         with self.database.writing() as connection:
             connection.execute(
                 update(tables.requests).where(tables.requests.c.id == identity).values(job=job)
             )
 
     def get(self, identity: str) -> Row[Any]:
-        """One request."""
+        """The request with this identifier."""
         row = self.database.row(tables.requests, identity)
         if row is None:
             raise MissingError(translate("There is no such request."))
         return row
 
     def all(self, person: Person | None = None) -> list[Row[Any]]:
-        """All requests, or those of one person; the newest first."""
+        """All requests, or those of one person, newest first."""
         wanted = select(tables.requests).order_by(tables.requests.c.asked.desc())
         if person is not None:
             wanted = wanted.where(tables.requests.c.person == person.id)
@@ -190,13 +190,13 @@ class Asking:
             return list(connection.execute(wanted).all())
 
     def waiting(self) -> int:
-        """How many requests wait for a steward."""
+        """The number of requests that wait for a steward."""
         many = select(func.count()).where(tables.requests.c.state == "waiting")
         with self.database.reading() as connection:
             return int(connection.execute(many).scalar_one())
 
     def seen(self, request: Row[Any], job: Job | None) -> str:
-        """How a request stands for whoever asked: work on raw data shows in a fixed rhythm only."""
+        """The state of a request for its owner: work on raw data shows in a fixed rhythm only."""
         if job is None:
             return str(request.state)
         if not job.over or job.ended is None:

@@ -1,4 +1,4 @@
-"""Budgets of sources as pages show them: what is left, and how it was spent over time."""
+"""The budgets of sources as pages show them: what is left, and how it was spent over time."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from discreet.web.settings import ConflictError, MissingError
 
 @dataclass(frozen=True)
 class Standing:
-    """How the account of a source stands."""
+    """A source and the state of its account."""
 
     source: str
     account: Account
 
     @property
     def used(self) -> float:
-        """In percent of the cap."""
+        """The share of the cap that is used, in percent."""
         return min(100.0, 100 * self.account.used)
 
     @property
     def room(self) -> tuple[float, float]:
-        """The largest ε that still fits, with the largest δ beside it."""
+        """The largest ε that any filter still takes, with the largest δ that this filter takes."""
         return max(self.account.room().values(), default=(0.0, 0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for programs."""
+        """The account as plain values, for programs."""
         epsilon, delta = self.room
         return {
             "source": self.source,
@@ -58,38 +58,38 @@ class Standing:
 
 
 class Budgets:
-    """What may be spent on each source, by the ledger.
+    """What the ledger allows to be spent on each source.
 
-    With a `rhythm`, as it stood when so many seconds, counted from 1970, were last full: a spend is
-    booked after the log was read, and the moment would tell how long that took.
+    With a `rhythm` in seconds, accounts are shown as they stood at its last multiple since 1970: a
+    spend is booked after the log was read, and its time would reveal how long that took.
     """
 
     def __init__(self, location: Location, rhythm: float | None = None) -> None:
         self.location, self.rhythm = location, rhythm
         self._kept: Ledger | None = None
         self._read: dict[str | None, tuple[Head, list[dict[str, Any]]]] = {}
-        """What was read of the ledger, and when nothing more had been entered than this."""
+        """Rows read from the ledger, by source, with the head of the ledger they were read at."""
 
     def _ledger(self) -> Ledger:
-        """The ledger, whose connections are kept for the next who asks."""
+        """The ledger; its connections are kept open for the next call."""
         if self._kept is None:
             self._kept = Ledger(self.location)
         return self._kept
 
     def close(self) -> None:
-        """Let go of the ledger."""
+        """Close the ledger."""
         if self._kept is not None:
             self._kept.close()
 
     def identity(self) -> str | None:
-        """What tells the ledger from every other; None while nothing was entered."""
+        """The ledger's unique identifier; None while the ledger has no entry."""
         try:
             return self._ledger().identity()
         except NoLedgerError:
             return None
 
     def all(self) -> list[Standing]:
-        """Every source with its account; none where there is no ledger yet."""
+        """All sources with their accounts, by name; empty while there is no ledger."""
         if not self._exists():
             return []
         if self.rhythm is None:
@@ -101,7 +101,7 @@ class Budgets:
         return [Standing(name, account) for name, account in sorted(accounts.items())]
 
     def of(self, source: str) -> Standing:
-        """One source."""
+        """The account of one source."""
         if self.rhythm is None:
             ledger = self._ledger()
             return Standing(ledger.name_of(source), ledger.account(source))
@@ -111,31 +111,31 @@ class Budgets:
         return told[0]
 
     def after(self, source: str, mechanism: Mechanism) -> tuple[Standing, Standing]:
-        """The account now and after such a release; raises what booking would raise."""
+        """The account now and after a release by `mechanism`; raises what booking would raise."""
         now = self.of(source)
         cost = now.account.cost(mechanism.guarantee())
         return now, Standing(now.source, now.account.charged(cost))
 
     def cost(self, source: str, mechanism: Mechanism) -> Spend:
-        """What a release takes of a budget: more than it promises where the source counts more."""
+        """What a release takes from a budget: more than it promises if the source counts more."""
         return self.of(source).account.cost(mechanism.guarantee())
 
     def seen(self, source: str) -> str:
-        """What tells whether a cap was changed since; nothing where there is none."""
+        """A digest of a source's terms, to notice a later change; empty if it has no budget."""
         known = {one.source: one for one in self.all()}
         return digest(*_terms(known[source].account)) if source in known else ""
 
     def shown(self, source: str, epsilon: float, delta: float) -> dict[str, str]:
-        """What a form would send along that showed this cap."""
+        """The fields `of` and `seen` of a form that showed this cap."""
         known = {spelling(one.source): one.account for one in self.all()}
         terms = _terms(known[spelling(source)])[2:] if spelling(source) in known else []
         return {"of": source, "seen": digest(epsilon, delta, *terms)}
 
     def set(self, user: str, source: str, form: dict[str, str]) -> None:
-        """Set what a source may spend in all.
+        """Set the total budget of a source.
 
-        A form says in `seen` which cap it showed, and `of` which source; where another steward has
-        set it otherwise since, nothing is done.
+        A form says in `seen` which cap it showed, and in `of` for which source; if another steward
+        has set a different one since, nothing is done.
         """
         try:
             cap = Budget(_number(form, "epsilon"), _number(form, "delta"))
@@ -160,7 +160,7 @@ class Budgets:
     def _as_seen(
         self, source: str, form: dict[str, str], cap: Budget, unit: str, neighbours: str
     ) -> bool:
-        """Whether there is something to set, and the cap of now is the one that a form showed."""
+        """Whether there is a change to make; raises if the present cap is not the one shown."""
         source = spelling(source)
         known = {spelling(one.source): one for one in self.all()}
         shown = form["seen"] if spelling(form.get("of", "")) == source else ""
@@ -181,11 +181,11 @@ class Budgets:
         )
 
     def history(self, source: str) -> list[dict[str, Any]]:
-        """What was entered for a source, oldest first, without what only the ledger needs."""
+        """The entries for a source, oldest first, without the fields that only the ledger needs."""
         return [_line(row) for row in self._rows(source)]
 
     def plot(self, source: str) -> str:
-        """What was used of the cap over time, as SVG."""
+        """A plot of the used share of the cap over time, as SVG."""
         rows = self._rows(source)
         if not rows:
             raise MissingError(translate("There is no such picture."))
@@ -228,7 +228,7 @@ class Budgets:
 
 
 def _terms(account: Account) -> list[Any]:
-    """What a steward sets of an account."""
+    """The terms of an account that a steward sets."""
     return [account.cap.epsilon, account.cap.delta, account.unit, account.neighbours]
 
 

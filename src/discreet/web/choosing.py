@@ -1,6 +1,6 @@
-"""What to share, with which mechanism and how much protection: from a form to a mechanism.
+"""Choices of what to share, by which mechanism and at which budget: from a form to a mechanism.
 
-Fields, their ranges and their help come from what each mechanism declares.
+Fields, their ranges and their help come from the parameters that each mechanism declares.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from discreet.releasing.catalogue import mechanism_class, mechanism_names
 from discreet.releasing.request import Output, Payment, Product, Request, default_mechanism
 
 FROM_LOG = "from-log"
-"""For an alphabet: the log's own activities, which makes the promise conditional."""
+"""Value of `alphabet` for the log's own activities, which makes the guarantee conditional."""
 
 HIDDEN = ("options",)
-"""Not offered: may name files of the server."""
+"""Parameters that are not offered: they may name files on the server."""
 
 MAIN = ("epsilon", "delta", "cases_per_individual", "alphabet")
-"""Asked for every mechanism, apart from its expert options."""
+"""Parameters that forms ask for with every mechanism, apart from its expert options."""
 
+# Tuned
 LEVELS = (0.1, 0.3, 1.0, 3.0)
-"""Budgets that are offered with words; those that advice tries."""
+"""Values of ε that forms offer, each with an explanation; advice tries the same ones."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Something that can be shared."""
+    """A kind of product that can be shared, with its recommended mechanism and its suffixes."""
 
     name: str
     returns: str
@@ -43,6 +44,7 @@ class Shared:
     suffixes: tuple[str, ...]
 
 
+# Products
 SHARED = {
     one.name: one
     for one in (
@@ -60,18 +62,18 @@ SHARED = {
 
 
 TIMES = {"log": True, "variants": False}
-"""Whether times are released, where a log is."""
+"""Whether times are released, for the products that are logs."""
 
 
 def split_attributes(lines: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Columns that are asked for by their kind alone, and the lines that say more."""
+    """The columns declared by their kind alone, and the lines that say more."""
     plain = [line for line in lines if "=" not in line]
     kinds = {one.column: one.kind for one in read_attributes(tuple(plain))}
     return dict(kinds), [line for line in lines if "=" in line]
 
 
 def words(name: str) -> tuple[str, str]:
-    """What is shared, and what that is good for."""
+    """The title of a product, and what it is good for."""
     return {
         "log": (
             translate("A whole log"),
@@ -102,7 +104,7 @@ def words(name: str) -> tuple[str, str]:
 
 
 def reason(name: str) -> str:
-    """Why this mechanism is recommended."""
+    """The reason why a mechanism is recommended."""
     return {
         "whole": translate(
             "whole is recommended: variants by headtail, and every time drawn from noisy tables."
@@ -117,7 +119,7 @@ def reason(name: str) -> str:
 
 
 def offered(what: str) -> list[str]:
-    """The mechanisms that release it without training a model, the recommended one first."""
+    """The mechanisms that release a product without training a model, recommended one first."""
     from discreet.mechanisms.trained.base import Generative
 
     kind = SHARED[what]
@@ -132,7 +134,7 @@ def offered(what: str) -> list[str]:
 
 
 def level_words(epsilon: float) -> str:
-    """How much an epsilon protects, and what that means in guesses."""
+    """How much an ε protects, and how sure a guess can become."""
     from discreet.privacy.wording import vocabulary
 
     level = vocabulary().levels[strength_of(epsilon, 0.0)]
@@ -145,7 +147,7 @@ def level_words(epsilon: float) -> str:
 
 
 def short_words(epsilon: float) -> str:
-    """The same in few words."""
+    """How much an ε protects, in a few words."""
     from discreet.privacy.wording import vocabulary
 
     return translate(
@@ -156,26 +158,26 @@ def short_words(epsilon: float) -> str:
 
 
 def declared_by(name: str) -> dict[str, Parameter]:
-    """The parameters of a mechanism."""
+    """The declared parameters of a mechanism, by name."""
     return mechanism_class(name).parameters()
 
 
 def expert(name: str) -> list[Parameter]:
-    """The parameters of a mechanism beside its budget."""
+    """The expert options of a mechanism: its parameters without MAIN and HIDDEN."""
     return [one for one in declared_by(name).values() if one.name not in (*MAIN, *HIDDEN)]
 
 
 def usual(*, timed: bool = True) -> str:
-    """What is shared of a log where nobody says: the default product."""
+    """The default product of a log, shared unless the user chooses another."""
     name = default_mechanism(timed=timed)
     return next(what for what, kind in SHARED.items() if kind.recommended == name)
 
 
 def chosen(given: Mapping[str, Any], *, timed: bool = True) -> dict[str, Any]:
-    """What a form or a program asks for, checked: what, mechanism, parameters, suffix.
+    """The checked choice of a form or program: what, mechanism, parameters, suffix.
 
-    Where it does not say what, it follows from the mechanism, or else from whether the log has
-    times.
+    If it does not say what to share, that follows from the mechanism, or else from whether the log
+    has times.
     """
     named = given.get("mechanism")
     fitting = (one for one in SHARED if named and named in offered(one))
@@ -206,7 +208,7 @@ def chosen(given: Mapping[str, Any], *, timed: bool = True) -> dict[str, Any]:
 
 
 def _unit(named: Any, parameters: Mapping[str, Any]) -> str:
-    """Who is to be protected, as it was said; it must go with the bound."""
+    """The unit to be protected, as stated; it must agree with the bound on cases per person."""
     if named not in ("case", "individual"):
         raise ParameterError(f"unit is case or individual, not {named!r}")
     if (named == "individual") != ("cases_per_individual" in parameters):
@@ -220,7 +222,7 @@ def _unit(named: Any, parameters: Mapping[str, Any]) -> str:
 
 
 def check_people(choice: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
-    """Refuse to protect single cases where people are named, unless that was said."""
+    """Refuse to protect single cases if a column names people, unless that was chosen."""
     column, unit = reading.get("individual"), choice.get("unit")
     if column and unit != "case" and "cases_per_individual" not in choice["parameters"]:
         raise ParameterError(
@@ -233,7 +235,7 @@ def check_people(choice: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
 
 
 def product_of(choice: Mapping[str, Any]) -> Product:
-    """What a choice asks for; the recommended mechanism is the default one, by its rule."""
+    """The product of a choice; a recommended mechanism is left to the rule for the default."""
     name, times = choice["mechanism"], TIMES.get(choice["what"])
     usual = times is not None and name == SHARED[choice["what"]].recommended
     return Product(
@@ -247,7 +249,7 @@ def product_of(choice: Mapping[str, Any]) -> Product:
 def request_of(
     log: Path, reading: Mapping[str, Any], choice: Mapping[str, Any], payment: Payment, stem: str
 ) -> Request:
-    """What a choice asks to release of a log, to a file of that name."""
+    """The request that releases a choice from a log, to a file with this stem."""
     return Request(
         log=str(log),
         reading=Reading(**reading),
@@ -258,16 +260,16 @@ def request_of(
 
 
 def build(choice: Mapping[str, Any]) -> Mechanism:
-    """The mechanism of a choice; refuses what protects hardly anybody."""
+    """The mechanism of a choice; refuses one that protects hardly anybody."""
     built = product_of(choice).resolved().mechanism
     built.target.refuse_if_too_weak()
     return built
 
 
 def _value(parameter: Parameter, given: Any) -> Any:
-    """A value as a form (texts) or a program (JSON) gives it; None where there is none.
+    """The value of a parameter from a form (texts) or a program (JSON); None if not given.
 
-    No text ever stands for a file here: lists are given line by line.
+    No text ever names a file here: lists are given line by line.
     """
     if given is None or given == "" or given == []:
         return None

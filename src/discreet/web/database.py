@@ -1,4 +1,4 @@
-"""The server's own tables: people, logs at work, jobs, releases, requests, and who did what."""
+"""The server's own tables: people, logs in use, jobs, releases, requests, and who did what."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from discreet.web.settings import Settings, WebError
 from discreet.web.upgrading import upgrade
 
 LOCK = 7305792411
-"""By which a server holds a database in PostgreSQL."""
+"""Number of the advisory lock by which a server holds a database in PostgreSQL."""
 
 VERSION = 2
-"""Of the tables. 1: people told apart by name. 2: by identifiers that are never used again."""
+"""Version of the tables: 1 tells people apart by name, 2 by identifiers that are never reused."""
 
 schema = MetaData()
 versions = Table("web_version", schema, Column("version", Integer, nullable=False))
@@ -53,7 +53,7 @@ users = Table(
     Column("password", Text),
     Column("active", Boolean, nullable=False, default=True),
 )
-"""Who is removed stays as a row: somebody else of that name gets another identifier."""
+"""A removed person's row stays: another person of that name gets another identifier."""
 Index(
     "web_users_by_name",
     users.c.name,
@@ -86,7 +86,7 @@ browsers = Table(
     Column("user", ForeignKey(users.c.id), primary_key=True),
     Column("seen", Float, nullable=False),
 )
-"""Where somebody has signed in before."""
+"""Browsers in which each person has signed in before."""
 logs = Table(
     "web_logs",
     schema,
@@ -118,8 +118,8 @@ jobs = Table(
     Column("once", String(100), unique=True),
     Column("content", String(64)),
 )
-"""`person` is whose it is, `user` the name they had; `content` the digest of what came with
-`once`."""
+"""`person` identifies the owner, `user` is their name when it was queued, and `content` is the
+digest of what was sent with `once`."""
 releases = Table(
     "web_releases",
     schema,
@@ -167,7 +167,7 @@ requests = Table(
     Column("content", String(64)),
 )
 ledgers = Table("web_ledger", schema, Column("id", String(64), primary_key=True))
-"""The ledger on which everything here was booked."""
+"""The identifier of the ledger on which everything here was booked."""
 trail = Table(
     "web_trail",
     schema,
@@ -180,22 +180,22 @@ trail = Table(
 
 
 def fresh_id() -> str:
-    """A name that nobody can guess."""
+    """An identifier of 128 random bits, which nobody can guess."""
     return secrets.token_hex(16)
 
 
 def now() -> str:
-    """The present time, to the second."""
+    """The present time in UTC as text, to the second."""
     return stamp(time.time())
 
 
 def stamp(seconds: float) -> str:
-    """A time, to the second."""
+    """A Unix time in UTC as text, to the second."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 class Database:
-    """The tables in SQLite, or in PostgreSQL."""
+    """The database of the tables, in SQLite or PostgreSQL."""
 
     def __init__(self, settings: Settings) -> None:
         file = settings.folder / "web.db"
@@ -213,7 +213,7 @@ class Database:
             raise
 
     def _begin(self) -> None:
-        """Hold the database, and bring its tables to this version."""
+        """Hold the database, and create or upgrade its tables to this version."""
         if not self.sqlite:
             self._hold()
         with self.writing() as connection:
@@ -231,7 +231,7 @@ class Database:
             )
 
     def _hold(self) -> None:
-        """Keep other servers out, which would take this one's jobs for left over."""
+        """Keep other servers out, which would take this one's jobs for leftovers."""
         self._held = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         if not self._held.execute(select(func.pg_try_advisory_lock(LOCK))).scalar_one():
             raise WebError(
@@ -241,14 +241,14 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to read by."""
+        """A connection for reading."""
         with self.engine.connect() as connection:
             yield connection
             connection.rollback()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is kept when the block ends well."""
+        """A transaction that is committed unless the block raises."""
         with self.engine.connect() as connection:
             if self.sqlite:
                 connection.execute(text("BEGIN IMMEDIATE"))
@@ -256,24 +256,24 @@ class Database:
             connection.commit()
 
     def row(self, table: Table, identity: str) -> Row[Any] | None:
-        """The row of that identifier, if there is one."""
+        """The row with this identifier; None if there is none."""
         with self.reading() as connection:
             return connection.execute(select(table).where(table.c.id == identity)).one_or_none()
 
     def note(self, user: str, did: str, what: str = "") -> None:
-        """Enter in the trail who did what."""
+        """Record in the trail who did what."""
         with self.writing() as connection:
             noted(connection, user, did, what)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close all connections to the database."""
         if self._held is not None:
             self._held.close()
         self.engine.dispose()
 
 
 def noted(connection: Connection, user: str, did: str, what: str = "") -> None:
-    """Enter in the trail who did what, in a transaction under way."""
+    """Record in the trail who did what, within an open transaction."""
     connection.execute(insert(trail).values(time=now(), user=user, did=did, what=what[:500]))
 
 

@@ -1,7 +1,7 @@
-"""What every request passes before a page sees it: host, size, who asks, and in which language.
+"""The checks that every request passes before a page sees it: host, size, user and language.
 
-And what every answer carries: headers that keep a browser from running, embedding or fetching
-anything that is not ours. Pages have no inline script or style at all.
+It also adds headers to every answer that keep a browser from running, embedding or fetching
+anything from elsewhere. Pages have no inline script or style at all.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from discreet.web.settings import Settings
 SESSION = "discreet_session"
 BROWSER = "discreet_browser"
 LANGUAGE = "discreet_language"
+# Tuned
 SMALL = 1 << 20
-"""The largest body of a request that brings no file."""
+"""Most bytes in the body of a request that brings no file."""
 
+# Headers
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 STILL = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
-"""For pictures and the officer's page, which bring their own style and no script."""
+"""Policy for pictures and the officer's page, which bring their own style and no script."""
 
 HEADERS = {
     "content-security-policy": POLICY,
@@ -44,22 +46,25 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
+
+# Paths
 LOGS = ("/logs", "/api/v1/logs")
-"""Where stewards bring logs."""
+"""Paths to which stewards upload logs."""
 
 CHECKED = ("/verify", "/api/v1/certificates")
-"""Where anybody brings a release to be checked."""
+"""Paths to which any user uploads a release to be checked."""
 
+# Tuned
 MODERATE = 1 << 28
-"""The largest upload that anybody may bring to be checked."""
+"""Most bytes of an upload to be checked."""
 
 
 class TooLargeError(DiscreetError):
-    """A body beyond its limit."""
+    """The body of a request is larger than its limit."""
 
 
 class Guard:
-    """The outermost layer of the app."""
+    """The outermost middleware of the app."""
 
     def __init__(self, app: ASGIApp, settings: Settings, people: Callable[[], People]) -> None:
         self.app, self.settings, self.people = app, settings, people
@@ -89,7 +94,7 @@ class Guard:
                 await _too_large(limit)(scope, receive, protected)
 
     def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
-        """Refuse foreign names (DNS rebinding) and forms that another site has sent."""
+        """Refuse foreign host names (DNS rebinding) and forms sent by another site."""
         host = headers.get("host", "")
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
         if name.lower() not in self.settings.hosts:
@@ -106,7 +111,7 @@ class Guard:
     async def _person(
         self, scope: Scope, headers: Headers, cookies: dict[str, str]
     ) -> Person | None:
-        """Who asks: pages go by the session's cookie, programs by a token, never the other way."""
+        """The user: pages go by the session's cookie, programs by a token, never the other way."""
         if scope["path"].startswith("/api/"):
             kind, _, token = headers.get("authorization", "").partition(" ")
             if kind.lower() != "bearer" or not token:
@@ -137,7 +142,7 @@ class Guard:
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
-    """Count what comes in, whatever was announced."""
+    """Count the bytes that arrive, whatever length was announced, and stop beyond the limit."""
     total = 0
 
     async def counted() -> Message:
@@ -164,7 +169,7 @@ def _cookies(headers: Headers) -> dict[str, str]:
 
 
 def _language(headers: Headers, cookies: dict[str, str]) -> str:
-    """The language chosen, else the browser's first that is spoken here, else the server's."""
+    """The language chosen, else the browser's first that is supported, else the server's."""
     accepted = [part.partition(";")[0] for part in headers.get("accept-language", "").split(",")]
     for named in (cookies.get(LANGUAGE, ""), *accepted):
         try:
@@ -176,5 +181,5 @@ def _language(headers: Headers, cookies: dict[str, str]) -> str:
 
 
 def cookie_options(settings: Settings) -> dict[str, Any]:
-    """How cookies are set: for this server only, out of reach of scripts."""
+    """Options of every cookie: for this server only, out of reach of scripts."""
     return {"httponly": True, "samesite": "lax", "secure": settings.secure, "path": "/"}

@@ -1,4 +1,4 @@
-"""The server's parts put together, and what happens when a job is over."""
+"""The parts of the server put together, and the handling of finished jobs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,20 @@ from discreet.web.once import Once, digest
 from discreet.web.people import People, Person
 from discreet.web.settings import Settings, WebError
 
+# Tuned
 ADVICE_SECONDS = 60
-PURPOSE = 300
-"""Letters of a purpose."""
+"""Duration of a sweep over budgets, in seconds."""
 
+PURPOSE = 300
+"""Most characters of a purpose."""
+
+# Payment
 UNPAID = Payment()
-"""That of what is looked at and never released."""
+"""Payment of a draw that is looked at and never released."""
 
 
 class House:
-    """One server with everything it keeps."""
+    """The parts of one server: database, budgets, people, logs, jobs and requests."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -53,13 +57,13 @@ class House:
             self._held = held.pop_all()
 
     def start(self) -> None:
-        """Tidy up after the last server and begin to work."""
+        """Clean up after the last server and start the workers."""
         self.logs.forget_lost()
         self._forget_unfinished()
         self.jobs.start()
 
     def stop(self) -> None:
-        """End all work and remove everything raw, once: then the folder may be another server's."""
+        """Stop all jobs, delete all raw data and release the folder for another server; once."""
         if self._stopped:
             return
         self._stopped = True
@@ -68,29 +72,29 @@ class House:
         self._held.close()
 
     def look(self, log: Log, person: Person) -> Job:
-        """What is in a log, as it is read now; found once for each way of reading."""
+        """The job that looks into a log as it is read now; queued once for each reading."""
         job = self.jobs.latest("look", log.id, reading=log.reading)
         if job is None:
             job = self.jobs.get(self.jobs.add("look", person, self._spec(log), log=log.id))
         return job
 
     def chosen(self, log: Log, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What a form or a program asks to share of a log, checked; whom it protects, too."""
+        """The checked choice of a form or program, including whom it protects."""
         choice = self.usual(log, given)
         check_people(choice, log.reading)
         return choice
 
     def usual(self, log: Log, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What is shared of a log by these words, before it is said who is protected."""
+        """The choice of a form or program, before it is settled who is protected."""
         return chosen(given, timed=self.timed(log))
 
     def timed(self, log: Log) -> bool:
-        """Whether a log has times; it is taken to have some until somebody looked."""
+        """Whether a log has times; assumed until the log has been looked into."""
         job = self.jobs.latest("look", log.id, reading=log.reading)
         return not (job and job.result) or bool(job.result.get("timed", True))
 
     def promise(self, log: Log, choice: Mapping[str, Any]) -> Guarantee:
-        """What a choice promises; by which columns, where the log was read already."""
+        """The guarantee of a choice; it names the columns if the log has been read already."""
         promise = build(choice).guarantee()
         job = self.jobs.latest("look", log.id, reading=log.reading)
         if job is None or job.state != "done":
@@ -98,16 +102,16 @@ class House:
         return promise.naming(job.result["roles"]["case"], job.result["individual"])
 
     def look_again(self, log: Log, person: Person) -> None:
-        """Read it once more."""
+        """Queue another look into a log."""
         self.jobs.add("look", person, self._spec(log), log=log.id)
 
     def advise(self, log: Log, person: Person, seconds: float = ADVICE_SECONDS) -> None:
-        """Begin the sweep over budgets."""
+        """Queue the sweep over budgets."""
         spec = {**self._asked(log, log.choice), "seconds": min(seconds, 600.0)}
         self.jobs.add("advise", person, spec, log=log.id)
 
     def attempt(self, log: Log, person: Person) -> None:
-        """Draw once to see, not to release."""
+        """Queue a preview: one draw that is never released."""
         build(log.choice)
         job = self.jobs.add("try", person, self._asked(log, log.choice), log=log.id)
         self.database.note(
@@ -124,7 +128,7 @@ class House:
         purpose: str,
         once: Once,
     ) -> str:
-        """Queue a release at the price of now, once for each `once`."""
+        """Queue a release that spends at its present cost, one for each `once`."""
         purpose = checked_purpose(purpose)
         self._bind()
         cost = self.budgets.cost(source, build(choice)).to_dict()
@@ -139,25 +143,25 @@ class House:
         return job
 
     def seal(self, log: Log, choice: Mapping[str, Any], source: str) -> str:
-        """What a page shows before something is spent: the choice, the reading and the price."""
+        """A digest of what a page shows before budget is spent: choice, reading and cost."""
         cost = self.budgets.cost(source, build(choice)).to_dict()
         return digest(log.id, log.reading, dict(choice), source, cost)
 
     def measure(self, job: Job, person: Person) -> None:
-        """Begin to measure what a release is worth, by the log that it was released of."""
+        """Queue a measurement of a release's utility, against the log it was released from."""
         assert job.log is not None
         file = self.settings.releases / job.id / job.result["files"][0]
         spec = {key: job.spec[key] for key in ("reading", "choice", "request")}
         self.jobs.add("measure", person, {**spec, "file": str(file), "of": job.id}, log=job.log)
 
     def report(self, job: Job) -> Job | None:
-        """What was found of its worth, if somebody asked and the log is still here."""
+        """The job that measures a release; None if none was asked for or the log is gone."""
         if job.log is None or not self.jobs.folder(job.id).is_dir():
             return None
         return self.jobs.latest("measure", job.log, of=job.id)
 
     def releases(self, person: Person | None = None) -> list[Row[Any]]:
-        """All releases, or those of one person; the newest first."""
+        """All releases, or those of one person, newest first."""
         wanted = select(tables.releases).order_by(tables.releases.c.made.desc())
         if person is not None:
             wanted = wanted.where(tables.releases.c.person == person.id)
@@ -165,27 +169,27 @@ class House:
             return list(connection.execute(wanted).all())
 
     def release_of(self, *, job: str | None = None, identity: str | None = None) -> Row[Any] | None:
-        """A release by its own name, or by the job that made it."""
+        """The release with this identifier, or the one made by this job; None if there is none."""
         table = tables.releases
         condition = table.c.job == job if job is not None else table.c.id == identity
         with self.database.reading() as connection:
             return connection.execute(select(table).where(condition)).one_or_none()
 
     def budgets_for(self, person: Person) -> Budgets:
-        """Budgets as they stand for stewards, and as analysts are told."""
+        """Budgets as they stand, for stewards; as they stood in the rhythm, for analysts."""
         return self.budgets if person.role == "steward" else self.told
 
     def forget(self, log: Log, user: str) -> None:
-        """Remove a log with all that was found in it."""
+        """Remove a log with everything that jobs found in it."""
         self.jobs.forget(log.id)
         self.logs.remove(log, user)
 
     def _bind(self) -> None:
-        """Hold this folder to the ledger on which its releases were booked.
+        """Bind this folder to the ledger on which its releases were booked.
 
-        With another one all budgets would begin anew. A folder is bound by its first release, or
-        by the first start that finds a ledger; earlier versions kept no ledger's identifier, so
-        their folders are known by an entry that pays for a release of theirs.
+        With another ledger all budgets would start over. A folder is bound by its first release, or
+        by the first start that finds a ledger; earlier versions kept no identifier of the ledger,
+        so their folders are recognised by an entry that pays for one of their releases.
         """
         identity = self.budgets.identity()
         with self.database.reading() as connection:
@@ -214,15 +218,15 @@ class House:
         payment: Payment = UNPAID,
         stem: str = "release",
     ) -> dict[str, Any]:
-        """What a job is asked for, beside the words that it was said in."""
+        """The spec of a job: the request, with the reading and choice it was made from."""
         request = request_of(log.path, log.reading, choice, payment, stem)
         return {"reading": log.reading, "choice": dict(choice), "request": request.to_dict()}
 
     def _over(self, job: Job) -> None:
-        """Keep what was released, and enter how it went.
+        """Keep the files of a finished release, and record how the job ended.
 
-        Released files bear the time at which they were asked for: when they were done would tell
-        how long the work took.
+        Released files bear the time at which they were asked for: the time of completion would
+        reveal how long the work took.
         """
         if job.kind == "verify":
             shutil.rmtree(Path(job.spec["file"]).parent, ignore_errors=True)
@@ -253,7 +257,7 @@ class House:
             noted(connection, job.user, "released", f"{job.spec['source']}, entry {entry}")
 
     def _forget_unfinished(self) -> None:
-        """Remove files of releases that were never entered."""
+        """Delete files of releases that were never recorded."""
         known = {row.id for row in self.releases()}
         for folder in self.settings.releases.iterdir():
             if folder.name not in known:
@@ -261,7 +265,7 @@ class House:
 
 
 def checked_purpose(purpose: str) -> str:
-    """A purpose of at most a few sentences; it is kept in the ledger."""
+    """The purpose without extra spaces; refused if empty or too long, as the ledger keeps it."""
     purpose = " ".join(purpose.split())
     if not purpose:
         raise WebError(translate("Say what for: the purpose is kept in the ledger."))
@@ -271,6 +275,6 @@ def checked_purpose(purpose: str) -> str:
 
 
 def _stem(source: str) -> str:
-    """A file name for a release of a source: letters and digits only."""
+    """A file name's stem for a release of a source, of ASCII letters, digits and hyphens only."""
     plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in source)
     return "-".join(part for part in plain.split("-") if part)[:60] or "release"

@@ -1,10 +1,10 @@
-"""Jobs: everything that reads a log or a stranger's file, in processes that can be ended.
+"""Jobs: everything that reads a log or a stranger's file, in processes that can be killed.
 
 A job is a row (what to do, for whom, how it went) and a folder (`spec.json` in; `result.json`,
-pictures and released files out). The row survives the server; the folder, with all that was read
-from a log and every word that a process said, is gone with the log or the server. What was under
-way when the server stopped is marked as failed when it starts again, with what the ledger says was
-spent.
+pictures and released files out). The row outlives the server; the folder, with everything read
+from a log and all output of the process, is deleted with the log or when the server stops. Jobs
+that were running or queued when the server stopped are marked as failed when it starts again, with
+what the ledger says they spent.
 """
 
 from __future__ import annotations
@@ -37,32 +37,35 @@ from discreet.web.people import Person
 from discreet.web.settings import MissingError, Settings, WebError
 
 RANKS = {"release": 0, "look": 1, "verify": 1, "try": 2, "measure": 2, "advise": 3}
-"""Kinds of jobs; the lower, the sooner."""
+"""Rank of each kind of job; lower ranks run sooner."""
 
 KEPT = ("files", "entry", "summary")
-"""What a row keeps of a result: what was released."""
+"""Keys of a result that its row keeps: those about a release."""
 
+# Tuned
 WAITING, EACH = 400, 40
-"""Jobs that may wait, in all and of one user; beyond that nothing more is taken."""
+"""Most jobs that may be queued, in total and for one user; any more are refused."""
 
-
+# States
 UNDER_WAY = ("queued", "running")
+"""States of a job that is not over."""
 
+# Tuned
 VERIFIED_UNPACKED = 1 << 30
-"""Bytes that a file may unpack to of which only the certificate is checked."""
+"""Most bytes that a file may unpack to if only its certificate is checked."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job as it stands."""
+    """A job and its present state."""
 
     id: str
     kind: str
     log: str | None
     person: str | None
-    """The identifier of whose it is."""
+    """Identifier of the owner."""
     user: str
-    """The name that they had."""
+    """Name of the owner when the job was queued."""
     state: str
     asked: float
     ended: float | None
@@ -72,12 +75,12 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more happens."""
+        """Whether the job has ended."""
         return self.state not in UNDER_WAY
 
 
 class Jobs:
-    """The queue and those who work it off."""
+    """The queue of jobs and its workers."""
 
     def __init__(self, database: Database, settings: Settings, done: Callable[[Job], None]) -> None:
         self.database, self.settings, self.done = database, settings, done
@@ -89,7 +92,7 @@ class Jobs:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Mark what the last server left undone as failed, and begin to work."""
+        """Mark the jobs that the last server left unfinished as failed, and start the workers."""
         for job in self._in_state(*UNDER_WAY):
             problem = translate("The server was stopped during this job.")
             self._end(job, "failed", problem=f"{problem} {self.spent(job)}".strip())
@@ -100,7 +103,7 @@ class Jobs:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """End all processes."""
+        """Kill all processes and stop the workers."""
         self._stopping = True
         with self._lock:
             running = list(self._processes.values())
@@ -120,7 +123,7 @@ class Jobs:
         log: str | None = None,
         once: Once | None = None,
     ) -> str:
-        """Queue a job; of jobs with the same `once` only the first is taken, which is returned."""
+        """Queue a job and return its identifier; the same `once` again returns the first job's."""
         if once is not None and (found := self.known(once)) is not None:
             return found
         self._check_room(person)
@@ -153,13 +156,13 @@ class Jobs:
         return identity
 
     def known(self, once: Once) -> str | None:
-        """The job that was asked for with the same `once`; other content is a conflict."""
+        """The job queued earlier with the same `once`; different content is a conflict."""
         with self.database.reading() as connection:
             row = once.earlier(connection, tables.jobs)
         return None if row is None else str(row.id)
 
     def _check_room(self, person: Person) -> None:
-        """Refuse what is too much to wait for; analysts leave room for the share of a steward."""
+        """Refuse a job if the queue is full; analysts leave room for one steward's share."""
         queued = select(tables.jobs.c.person).where(tables.jobs.c.state == "queued")
         with self.database.reading() as connection:
             waiting = list(connection.execute(queued).scalars())
@@ -168,14 +171,14 @@ class Jobs:
             raise WebError(translate("The server is busy: try again in a minute."))
 
     def get(self, identity: str) -> Job:
-        """One job."""
+        """The job with this identifier."""
         row = self.database.row(tables.jobs, identity)
         if row is None:
             raise MissingError(translate("There is no such job."))
         return self._job(row)
 
     def latest(self, kind: str, log: str, **matching: Any) -> Job | None:
-        """The newest job of a kind on a log that was told this and whose files are still here."""
+        """The newest job of a kind on a log whose spec matches and whose files still exist."""
         with self.database.reading() as connection:
             rows = connection.execute(
                 select(tables.jobs)
@@ -189,7 +192,7 @@ class Jobs:
         return None
 
     def cancel(self, job: Job) -> None:
-        """End a job; what it has spent stays spent."""
+        """Cancel a job; what it has spent stays spent."""
         changed = self._moved(job.id, UNDER_WAY, state="cancelled", ended=time.time())
         with self._lock:
             process = self._processes.get(job.id)
@@ -200,7 +203,7 @@ class Jobs:
             self.done(self.get(job.id))
 
     def forget(self, log: str) -> None:
-        """Remove what jobs found in a log."""
+        """Cancel the jobs on a log and delete their files."""
         with self.database.reading() as connection:
             rows = connection.execute(select(tables.jobs).where(tables.jobs.c.log == log)).all()
         for row in rows:
@@ -209,11 +212,11 @@ class Jobs:
             shutil.rmtree(self.folder(row.id), ignore_errors=True)
 
     def folder(self, identity: str) -> Path:
-        """Where a job's files lie."""
+        """The folder of a job's files."""
         return self.settings.jobs / identity
 
     def spent(self, job: Job) -> str:
-        """What the ledger says of a job that did not end well: nothing, or a spend that stays."""
+        """A sentence on what a failed release spent, by the ledger; empty for other jobs."""
         if job.kind != "release":
             return ""
         entry = self.entry(job)
@@ -226,7 +229,7 @@ class Jobs:
         )
 
     def entry(self, job: Job) -> int | None:
-        """The entry that a release was booked as: entries name the job they pay for."""
+        """The number of the entry that pays for a release: entries name the job they pay for."""
         from discreet.ledger.ledger import Ledger
 
         try:
@@ -254,7 +257,7 @@ class Jobs:
         return [self._job(row) for row in rows]
 
     def _work(self, kept: bool) -> None:
-        """Work until the server stops; one who is `kept` for stewards takes no other job."""
+        """Work until the server stops; a worker `kept` for stewards takes only their jobs."""
         while not self._stopping:
             job = self._next(kept)
             if job is None:
@@ -267,7 +270,7 @@ class Jobs:
                 self._end(job, "failed", problem=f"{type(error).__name__}: {error}")
 
     def _next(self, kept: bool = False) -> Job | None:
-        """Take the next job that waits; see `turns`. One worker is `kept` for stewards."""
+        """Take the next queued job, in the order of `turns`; only stewards' if `kept` for them."""
         table = tables.jobs
         wanted = select(table.c.id, table.c.person, table.c.rank, table.c.state).order_by(
             table.c.rank, table.c.asked
@@ -285,11 +288,11 @@ class Jobs:
 
     @property
     def _share(self) -> int:
-        """Jobs that one person may have at work; alone, one may have all workers."""
+        """Most jobs of one person that run at once; a user without a team may use all workers."""
         return max(1, self.settings.workers - 1) if self.settings.team else WAITING
 
     def _run(self, job: Job) -> None:
-        """Let a process do it, and note how it went."""
+        """Run a job in a process, and note how it ended."""
         folder = self.folder(job.id)
         folder.mkdir(mode=0o700)
         spec = {
@@ -344,7 +347,7 @@ class Jobs:
         self._end(job, "failed", problem=f"{problem} {self.spent(job)}".strip())
 
     def _found(self, identity: str) -> dict[str, Any]:
-        """What a job has written; nothing once its folder is gone."""
+        """The result that a job has written; empty once its folder is deleted."""
         with suppress(OSError, ValueError):
             text = (self.folder(identity) / "result.json").read_text(encoding="utf-8")
             return dict(json.loads(text))
@@ -375,7 +378,7 @@ class Jobs:
             self.done(self.get(job.id))
 
     def _moved(self, identity: str, states: tuple[str, ...], **values: Any) -> bool:
-        """Note how a job stands, if it was in one of these states until now."""
+        """Update a job if it is in one of these states; whether it was."""
         with self.database.writing() as connection:
             changed = connection.execute(
                 update(tables.jobs)
@@ -386,10 +389,10 @@ class Jobs:
 
 
 def turns(rows: Sequence[Any], share: int) -> list[str]:
-    """The jobs that wait, in the order in which they are taken.
+    """The queued jobs, in the order in which they are taken.
 
-    The more urgent kind first; then everybody's first before anybody's second, those at work
-    counted; then who asked first. Who has as many at work as the share allows waits.
+    The more urgent kind comes first; then every person's first job before anyone's second, counting
+    those that run; then the one queued earlier. A person with `share` running jobs waits.
     """
     running = Counter(row.person for row in rows if row.state == "running")
     ahead = Counter(running)
@@ -405,7 +408,7 @@ JOB_MARK = re.compile(r"\[web ([0-9a-f]{12})\]$")
 
 
 def job_mark(identity: str) -> str:
-    """How an entry of the ledger names the job that it pays for."""
+    """The mark by which a ledger entry names the job that it pays for."""
     return f"[web {identity[:12]}]"
 
 
@@ -416,7 +419,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _environment(settings: Settings, spoken: str) -> dict[str, str]:
-    """What a job is told of the world."""
+    """The environment variables of a job's process."""
     few = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2"}
     return {
         **os.environ,

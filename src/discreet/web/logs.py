@@ -1,7 +1,7 @@
-"""Logs at work: brought by upload or chosen from a folder, how they are read, what is to be shared.
+"""Logs in use: uploaded or chosen from a folder, with their reading and their choice.
 
-A file is called by what we call it: of the name that a browser sends only the ending is used, and
-that must be one we know. A log of the folder is chosen by a name that the server itself lists.
+The server names uploaded files itself: it uses only the suffix of the name that a browser sends,
+and that must be a known one. A log in the folder is chosen by a name that the server itself lists.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from discreet.web import database as tables
 from discreet.web.database import Database, fresh_id, noted, now
 from discreet.web.settings import MissingError, Settings, WebError
 
+# Tuned
 CHUNK = 1 << 20
+"""Number of bytes copied at a time."""
+
 LOOKED_THROUGH = 1000
-"""Files of a folder that are looked at for whether it holds Parquet."""
+"""Most files of a folder inspected to see whether it holds Parquet."""
 
 
 @dataclass(frozen=True)
 class Log:
-    """A log at work."""
+    """A log in use."""
 
     id: str
     name: str
@@ -42,13 +45,13 @@ class Log:
 
 
 class Logs:
-    """All logs at work."""
+    """All logs in use."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self.database, self.settings = database, settings
 
     def upload(self, user: str, name: str | None, stream: BinaryIO) -> Log:
-        """Keep a file in the private folder."""
+        """Store an uploaded log in the private folder."""
         suffix = _suffix(name or "")
         identity = fresh_id()
         folder = self.settings.uploads / identity
@@ -63,14 +66,14 @@ class Logs:
         return self._add(identity, user, shown_name(name or ""), path, uploaded=True)
 
     def choose(self, user: str, name: str) -> Log:
-        """Take a log of the folder that the server was started with."""
+        """Add a log from the folder that the server was started with."""
         for path in self.in_folder():
             if path.name == name and _without_links(path):
                 return self._add(fresh_id(), user, path.name, path, uploaded=False)
         raise WebError(translate("There is no such log in the server's folder."))
 
     def in_folder(self) -> list[Path]:
-        """The logs in the server's folder."""
+        """The logs in the server's folder, by name."""
         if self.settings.logs is None:
             return []
         found = [path for path in self.settings.logs.iterdir() if _readable(path)]
@@ -94,20 +97,20 @@ class Logs:
         return self.get(identity)
 
     def get(self, identity: str) -> Log:
-        """One log."""
+        """The log with this identifier."""
         row = self.database.row(tables.logs, identity)
         if row is None or not Path(row.file).exists():
             raise MissingError(translate("This log is not here any more: bring it again."))
         return _log(row)
 
     def all(self) -> list[Log]:
-        """Every log at work, the newest first."""
+        """All logs in use, newest first."""
         with self.database.reading() as connection:
             rows = connection.execute(select(tables.logs).order_by(tables.logs.c.made.desc()))
             return [_log(row) for row in rows if Path(row.file).exists()]
 
     def set_reading(self, log: Log, options: dict[str, Any]) -> None:
-        """Keep how it is read."""
+        """Set the options by which a log is read."""
         unknown = options.keys() - set(Reading.parameters("form"))
         if unknown:
             raise WebError(f"unknown options of reading: {', '.join(sorted(unknown))}")
@@ -115,7 +118,7 @@ class Logs:
         self._update(log, reading=options)
 
     def set_choice(self, log: Log, choice: dict[str, Any]) -> None:
-        """Keep what is to be shared."""
+        """Set the choice of what to share of a log."""
         self._update(log, choice=choice)
 
     def _update(self, log: Log, **values: Any) -> None:
@@ -125,7 +128,7 @@ class Logs:
             )
 
     def remove(self, log: Log, user: str) -> None:
-        """Forget a log: an upload is deleted, a file of the folder is left alone."""
+        """Remove a log: an upload is deleted, a file in the folder is left alone."""
         with self.database.writing() as connection:
             connection.execute(delete(tables.offers).where(tables.offers.c.log == log.id))
             connection.execute(delete(tables.logs).where(tables.logs.c.id == log.id))
@@ -134,7 +137,7 @@ class Logs:
             shutil.rmtree(self.settings.uploads / log.id, ignore_errors=True)
 
     def forget_lost(self) -> None:
-        """Forget logs whose file is gone: uploads do not outlive the server."""
+        """Remove logs whose file is gone: uploads do not outlive the server."""
         with self.database.writing() as connection:
             for row in connection.execute(select(tables.logs)).all():
                 if not Path(row.file).exists():
@@ -149,7 +152,7 @@ def _log(row: Row[Any]) -> Log:
 
 
 def shown_name(name: str) -> str:
-    """A name that a browser sent, to be shown and nothing else."""
+    """The file name that a browser sent, made safe to show; used for nothing else."""
     last = name.replace("\\", "/").rpartition("/")[2]
     return "".join(c if c.isprintable() else "·" for c in last)[:200] or "log"
 
@@ -167,7 +170,7 @@ def _suffix(name: str) -> str:
 
 
 def _readable(path: Path) -> bool:
-    """Whether it is a log, or a folder of Parquet: nothing hidden, no link that leads elsewhere."""
+    """Whether a path is a log or a folder of Parquet, neither hidden nor a symbolic link."""
     if path.name.startswith(".") or path.is_symlink():
         return False
     if path.is_dir():
@@ -177,5 +180,5 @@ def _readable(path: Path) -> bool:
 
 
 def _without_links(path: Path) -> bool:
-    """Whether all files of a log lie where they seem to."""
+    """Whether no file of a log is reached through a symbolic link."""
     return all(file.resolve() == file for file in files_of(path.resolve()))

@@ -1,4 +1,4 @@
-"""What is sent twice: the same again gets the same answer, other content is a conflict."""
+"""Idempotency keys: the same content sent again gets the same answer, other content a conflict."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from discreet.web.settings import ConflictError
 
 @dataclass(frozen=True)
 class Once:
-    """What may happen once only: a word of whoever asks, and the digest of what they ask for."""
+    """An idempotency key, and the digest of the content that it was sent with."""
 
     key: str
     content: str
 
     @classmethod
     def of(cls, person: Person, word: str, *content: Any) -> Self:
-        """What a person asks for; the word is theirs alone."""
+        """The key of one person's `word`: other people may use the same word."""
         return cls(f"{person.id} {word}", digest(*content))
 
     def earlier(self, connection: Connection, table: Table) -> Row[Any] | None:
-        """What came with this key before; a conflict if that was not the same."""
+        """The row entered earlier with this key; raises a conflict if its content differs."""
         row = connection.execute(select(table).where(table.c.once == self.key)).one_or_none()
         if row is not None and row.content != self.content:
             raise ConflictError(
@@ -37,6 +37,6 @@ class Once:
 
 
 def digest(*content: Any) -> str:
-    """What tells contents apart, of plain values."""
+    """A SHA-256 digest of plain values, to compare contents by."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()

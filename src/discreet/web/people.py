@@ -1,4 +1,4 @@
-"""People: who they are, what they may, how they come in, and how often they may try."""
+"""People: who they are, their roles, how they sign in, and how often they may try."""
 
 from __future__ import annotations
 
@@ -28,48 +28,49 @@ from discreet.web.settings import WebError
 
 Role = Literal["steward", "analyst"]
 
+# Tuned
 DAY = 12 * 3600.0
-"""How long a session lasts at most, in seconds."""
+"""Longest duration of a session, in seconds."""
 IDLE = 2 * 3600.0
-"""How long it lasts if nothing is done."""
+"""Longest idle time of a session, in seconds."""
 
 REMEMBERED = 365 * 86400.0
-"""How long a browser is known in which somebody has signed in, in seconds."""
+"""How long a browser is remembered in which a person has signed in, in seconds."""
 
 TRIES, WINDOW = 5, 300.0
-"""Wrong passwords in so many seconds after which one waits: of all browsers together in which the
-owner of a name never signed in, and of each one in which they did."""
+"""Failed sign-ins allowed in WINDOW seconds for one name: for all browsers together in which its
+owner never signed in, and for each browser in which they did."""
 
 KEPT = 10_000
-"""Names and browsers with wrong passwords that are kept before old ones are forgotten."""
+"""Most counters of failed sign-ins kept before expired ones are dropped."""
 
 SHORTEST = 10
-"""Letters of a password."""
+"""Fewest characters of a password."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who is signed in."""
+    """A person who is signed in, or whom the server knows."""
 
     id: str
     name: str
     role: Role
     csrf: str = ""
-    """What every form of this session must send along; empty for who came by a token."""
+    """The token that every form of this session must send; empty outside a browser session."""
 
     @property
     def steward(self) -> bool:
-        """Whether they may see raw data."""
+        """Whether this person may see raw data."""
         return self.role == "steward"
 
 
 @dataclass(frozen=True)
 class SignedIn:
-    """What a browser is given for a right password."""
+    """The keys that a browser is given for a correct password."""
 
     session: str
     browser: str
-    """By which this browser is known the next time."""
+    """Key by which this browser is recognised the next time."""
 
 
 class SignInError(WebError):
@@ -77,12 +78,12 @@ class SignInError(WebError):
 
 
 class People:
-    """Everybody the server knows."""
+    """All people that the server knows, with their sessions, tokens and browsers."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self.link: str | None = None
-        """What opens the server once, where nobody signs in."""
+        """Secret that opens the server once, where nobody signs in."""
         self._failures: dict[str, deque[float]] = defaultdict(deque)
         self._lock = threading.Lock()
 
@@ -92,7 +93,7 @@ class People:
         return self.link
 
     def enter(self, link: str, name: str) -> str:
-        """The session of whoever has the link, which then opens nothing more."""
+        """A session for the holder of the link, which works only once."""
         with self._lock:
             if self.link is None or not same_secret(link, self.link):
                 raise SignInError(
@@ -110,10 +111,10 @@ class People:
         return self._session(identity)
 
     def sign_in(self, name: str, password: str, browser: str = "") -> SignedIn:
-        """A session for the right password.
+        """A session for the correct password.
 
-        Guessing is limited by name, so that nobody who guesses keeps others out; and apart from
-        the browsers that the owner of the name uses, so that they are not kept out either.
+        Guesses are limited for each name, so that guessing one does not lock out the others, and
+        separately from the browsers that its owner uses, so that it does not lock out the owner.
         """
         name = spelling(name)
         with self.database.reading() as connection:
@@ -125,7 +126,7 @@ class People:
         return SignedIn(self._session(row.id), self._remember(browser, row.id))
 
     def _prove(self, row: Row[Any] | None, password: str, counted: str) -> None:
-        """Check a password, unless too many wrong ones were counted; takes as long for nobody's."""
+        """Check a password, unless too many have failed; takes as long for an unknown name."""
         from argon2 import PasswordHasher
         from argon2.exceptions import VerificationError
 
@@ -160,13 +161,13 @@ class People:
                 del self._failures[counted]
 
     def _remember(self, browser: str, identity: str) -> str:
-        """Know this browser again; by a fresh key, unless it has one for this person."""
+        """Remember this browser for a person; return its key, a fresh one if it had none."""
         moment = time.time()
         with self.database.writing() as connection:
             connection.execute(delete(browsers).where(browsers.c.seen < moment - REMEMBERED))
             same = select(browsers.c.user).where(browsers.c.key == _hashed(browser))
             users_of = set(connection.execute(same).scalars())
-            if not users_of:  # what was not given by us is not believed
+            if not users_of:  # trust no key that this server did not issue
                 browser = secrets.token_urlsafe(32)
             if identity not in users_of:
                 values = {"key": _hashed(browser), "user": identity, "seen": moment}
@@ -189,7 +190,7 @@ class People:
         return key
 
     def of_session(self, key: str) -> Person | None:
-        """Whose session it is, if it still lasts."""
+        """The person whose session this is; None if it has ended."""
         moment = time.time()
         with self.database.reading() as connection:
             row = connection.execute(
@@ -207,7 +208,7 @@ class People:
         return Person(row.id, row.name, row.role, row.csrf)
 
     def of_token(self, token: str) -> Person | None:
-        """Whose token it is."""
+        """The person whose token this is; None if there is none."""
         with self.database.reading() as connection:
             row = connection.execute(
                 select(users)
@@ -223,7 +224,7 @@ class People:
             noted(connection, name, "signed out")
 
     def add(self, by: str, name: str, role: str, password: str) -> None:
-        """Let somebody in from now on, who is not here yet."""
+        """Add a person with a role and a password; the name must be free."""
         name = spelling(name)
         if not name or len(name) > 100 or not name.isprintable():
             raise WebError(translate("A name has 1 to 100 printable characters."))
@@ -241,7 +242,7 @@ class People:
             noted(connection, by, "let in", f"{name} ({role})")
 
     def change(self, by: Person, identity: str, role: str, password: str = "") -> None:
-        """Give somebody another role, another password, or both; all their sessions end."""
+        """Change a person's role, or role and password; end all their sessions and tokens."""
         values = {"role": _role(role), **({"password": _password(password)} if password else {})}
         if identity == by.id:
             raise WebError(translate("Nobody changes themselves here: another steward can."))
@@ -252,7 +253,7 @@ class People:
             noted(connection, by.name, "changed a person", f"{row.name} ({role})")
 
     def remove(self, by: Person, identity: str) -> None:
-        """Let somebody in no more; their identifier is never used again."""
+        """Remove a person; their identifier is never used again."""
         if identity == by.id:
             raise WebError(translate("Nobody can remove themselves: another steward can."))
         with self.database.writing() as connection:
@@ -264,18 +265,18 @@ class People:
             noted(connection, by.name, "removed", row.name)
 
     def everybody(self) -> list[Person]:
-        """Who may come in."""
+        """All active people, by name."""
         with self.database.reading() as connection:
             rows = connection.execute(select(users).where(users.c.active).order_by(users.c.name))
             return [Person(row.id, row.name, row.role) for row in rows]
 
     def get(self, identity: str) -> Person | None:
-        """Whoever has or had that identifier."""
+        """The person who has or had this identifier; None if there is none."""
         row = self.database.row(users, identity)
         return None if row is None else Person(row.id, row.name, row.role)
 
     def change_password(self, person: Person, before: str, fresh: str) -> str:
-        """Another password, for who knows the present one; all other sessions end."""
+        """Change a person's password, given the present one; end all sessions, return a new one."""
         self._prove(self.database.row(users, person.id), before, f"person {person.id}")
         hashed = _password(fresh)
         with self.database.writing() as connection:
@@ -285,7 +286,7 @@ class People:
         return self._session(person.id)
 
     def anybody_signs_in(self, role: Role | None = None) -> bool:
-        """Whether somebody, or somebody of that role, can sign in by a password."""
+        """Whether any active person, or any with this role, has a password."""
         many = select(func.count()).where(users.c.active, users.c.password.is_not(None))
         if role is not None:
             many = many.where(users.c.role == role)
@@ -293,7 +294,7 @@ class People:
             return bool(connection.execute(many).scalar_one())
 
     def fresh_token(self, person: Person, name: str) -> str:
-        """A token for programs, which is shown once."""
+        """A new token for programs, which is shown once."""
         token = f"discreet_{secrets.token_urlsafe(32)}"
         with self.database.writing() as connection:
             connection.execute(
@@ -305,7 +306,7 @@ class People:
         return token
 
     def tokens_of(self, person: Person) -> list[tuple[str, str, str]]:
-        """Identifier, name and day of each of somebody's tokens."""
+        """Identifier, name and time of creation of each token of a person."""
         with self.database.reading() as connection:
             rows = connection.execute(
                 select(tokens).where(tokens.c.user == person.id).order_by(tokens.c.made)
@@ -313,7 +314,7 @@ class People:
             return [(row.id, row.name, row.made) for row in rows]
 
     def drop_token(self, person: Person, identity: str) -> None:
-        """End one of somebody's tokens."""
+        """Delete one of a person's tokens."""
         with self.database.writing() as connection:
             connection.execute(
                 delete(tokens).where(tokens.c.id == identity, tokens.c.user == person.id)
@@ -322,21 +323,22 @@ class People:
 
 
 def _called(connection: Connection, name: str) -> Row[Any] | None:
-    """Who may come in by that name."""
+    """The active person of this name; None if there is none."""
     wanted = select(users).where(users.c.name == name, users.c.active)
     return connection.execute(wanted).one_or_none()
 
 
 def _knows(connection: Connection, browser: str, identity: str) -> bool:
-    """Whether somebody has signed in with this browser before."""
+    """Whether this person has signed in with this browser before."""
     known = select(browsers).where(browsers.c.key == _hashed(browser), browsers.c.user == identity)
     return connection.execute(known).first() is not None
 
 
 def _other(connection: Connection, by: Person, identity: str) -> Row[Any]:
-    """Somebody whom a steward changes, kept from others' changes until the transaction ends.
+    """The row of a person that a steward changes, locked until the transaction ends.
 
-    Who changes must still be a steward then: two who demote each other at once would leave none.
+    The one who changes it must still be a steward: two who demote each other at the same time would
+    leave none.
     """
     both = select(users).where(users.c.id.in_((by.id, identity)), users.c.active)
     found = {row.id: row for row in connection.execute(both.order_by(users.c.id).with_for_update())}
@@ -348,7 +350,7 @@ def _other(connection: Connection, by: Person, identity: str) -> Row[Any]:
 
 
 def _put_out(connection: Connection, identity: str) -> None:
-    """End all that somebody could come in with, except by a password."""
+    """Delete a person's sessions, tokens and remembered browsers; their password stays."""
     for table in (sessions, tokens, browsers):
         connection.execute(delete(table).where(table.c.user == identity))
 
@@ -360,12 +362,12 @@ def _role(role: str) -> str:
 
 
 def same_secret(given: str, known: str) -> bool:
-    """Whether they are the same, without telling by the time where they differ."""
+    """Whether two secrets are equal, compared in constant time."""
     return secrets.compare_digest(given.encode(), known.encode())
 
 
 def _hashed(secret: str) -> str:
-    """What is kept of a secret of 256 random bits."""
+    """The SHA-256 digest that is stored instead of a secret of 256 random bits."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -385,4 +387,4 @@ _NOBODY = (
     "$argon2id$v=19$m=65536,t=3,p=4$AAAAAAAAAAAAAAAAAAAAAA$"
     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 )
-"""What a password is compared with where there is no such name, so that both take as long."""
+"""Hash that a password is checked against if the name is unknown, so that both take as long."""

@@ -1,4 +1,4 @@
-"""A mechanism's docstring, in which its proof stands, as a page shows it."""
+"""The docstring of a mechanism, which holds its proof, as a page shows it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _ITEM = re.compile(r"(\d+\.|-) ")
 
 @dataclass(frozen=True)
 class Line:
-    """A paragraph, or an item of a list: how deep it stands, and its words."""
+    """A paragraph (depth 0) or an item of a list, with its depth and its text."""
 
     depth: int
     words: Markup
 
 
 def proof_lines(docstring: str) -> list[Line]:
-    """Paragraphs and items, each without the line breaks of the source."""
+    """The paragraphs and list items of a docstring, each without the line breaks of the source."""
     found: list[list[str]] = []
     depths: list[int] = []
     for block in docstring.split("\n\n"):
@@ -38,7 +38,7 @@ def proof_lines(docstring: str) -> list[Line]:
 
 
 def _marked(words: str) -> Markup:
-    """Escaped, with `code` and *stress*."""
+    """The text as escaped HTML, with `code` and *emphasis* marked up."""
     safe = str(escape(words))
     safe = re.sub(r"``?([^`]+)``?", r"<code>\1</code>", safe)
     return Markup(re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", safe))

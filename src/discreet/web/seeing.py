@@ -1,4 +1,4 @@
-"""What somebody may see: stewards everything, analysts what is public, released or their own."""
+"""What a person may see: stewards everything, analysts what is public, released or their own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.web.settings import MissingError
 
 
 def own_job(house: House, person: Person, identity: str) -> Job:
-    """A job that somebody may see: analysts only what they bring themselves."""
+    """A job, if this person may see it: analysts see only checks of files they brought."""
     job = house.jobs.get(identity)
     if person.role != "steward" and (job.kind != "verify" or job.person != person.id):
         raise MissingError(translate("There is no such job."))
@@ -23,10 +23,10 @@ def own_job(house: House, person: Person, identity: str) -> Job:
 
 
 def history_of(house: House, person: Person, source: str) -> list[dict[str, Any]]:
-    """What was entered for a source; for analysts without what others said they do.
+    """The entries for a source; for analysts without the users and purposes of others' entries.
 
-    An entry is somebody's by the job that it pays for: the ledger knows people by name only, and
-    two of a name may be two people.
+    An entry belongs to the person whose job it pays for: the ledger knows people by name only, and
+    the same name may stand for two people.
     """
     rows = house.budgets_for(person).history(source)
     if person.role == "steward":
@@ -38,7 +38,7 @@ def history_of(house: House, person: Person, source: str) -> list[dict[str, Any]
 
 
 def releases_of(house: House, person: Person) -> list[Row[Any]]:
-    """The releases that somebody may see: analysts what they asked for, when its time has come."""
+    """The releases that a person may see: analysts see those they asked for, once shown as done."""
     if person.role == "steward":
         return house.releases()
     shown = _shown(house, person)
@@ -46,13 +46,13 @@ def releases_of(house: House, person: Person) -> list[Row[Any]]:
 
 
 def _shown(house: House, person: Person) -> set[str]:
-    """The jobs of somebody's requests that are told to be done."""
+    """The jobs of a person's requests that are shown to them as done."""
     asked = [one for one in house.asking.all(person) if one.job]
     return {one.job for one in asked if house.asking.seen(one, house.jobs.get(one.job)) == "done"}
 
 
 def released(house: House, person: Person, identity: str) -> Row[Any]:
-    """A release that somebody may see."""
+    """A release, if this person may see it."""
     row = house.release_of(identity=identity)
     allowed = row is not None and (
         person.role == "steward" or (row.person == person.id and row.job in _shown(house, person))
@@ -63,13 +63,13 @@ def released(house: House, person: Person, identity: str) -> Row[Any]:
 
 
 def requests_of(house: House, person: Person) -> list[dict[str, Any]]:
-    """The requests that somebody may see: stewards all of them."""
+    """The requests that a person may see: stewards see all, analysts their own."""
     own = None if person.role == "steward" else person
     return [request_facts(house, one) for one in house.asking.all(own)]
 
 
 def request_facts(house: House, row: Row[Any]) -> dict[str, Any]:
-    """A request for whoever asked: no time and no text of the work on raw data."""
+    """A request as its owner may see it: no time and no text of the work on raw data."""
     job = house.jobs.get(row.job) if row.job else None
     state = house.asking.seen(row, job)
     return {

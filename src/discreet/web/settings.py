@@ -1,4 +1,4 @@
-"""Where a server keeps its things, whom it answers, and how much it takes."""
+"""Settings of a server: where it keeps its files, which hosts it answers as, and its limits."""
 
 from __future__ import annotations
 
@@ -17,67 +17,69 @@ LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 
 class WebError(DiscreetError, ValueError):
-    """Something that whoever uses the web app can mend."""
+    """An error that the user of the web app can correct."""
 
 
 class MissingError(DiscreetError, LookupError):
-    """Something that is not here, or not for whoever asks."""
+    """Something that does not exist, or that the user may not see."""
 
 
 class ConflictError(DiscreetError):
-    """Something that is not any more as whoever asks has seen it, or was asked otherwise before."""
+    """Something changed since the user saw it, or was sent before with different content."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One server."""
+    """The settings of one server."""
 
     folder: Path
-    """Private to the server: its database, uploads, what jobs find, released files."""
+    """The server's private folder: database, uploads, results of jobs, released files."""
     logs: Path | None = None
     """A folder of logs that stewards may choose from."""
     ledger: Location = field(default_factory=locate)
     database: str | None = None
-    """Where jobs, people and requests are kept: a database URL; by default a file in the folder."""
+    """Database URL for jobs, people and requests; by default a file in the folder."""
     hosts: tuple[str, ...] = LOCAL
-    """The names under which it answers."""
+    """Host names that the server answers to."""
     team: bool = False
-    """Whether people sign in; otherwise one opens it by a link that works once."""
+    """Whether people sign in; otherwise the server is opened by a link that works once."""
     secure: bool = False
-    """Whether browsers reach it by HTTPS."""
+    """Whether browsers reach the server by HTTPS."""
     workers: int = 2
+    """Number of jobs that run at once."""
     memory: int = 8 * GIB
-    """Of the address space of one job."""
+    """Limit on the address space of one job, in bytes."""
     seconds: float = 3600
-    """What one job may take."""
+    """Time limit of one job, in seconds."""
     verify_seconds: float = 120
-    """What checking a certificate may take: anybody may ask for it."""
+    """Time limit of checking a certificate, in seconds: every user may have one checked."""
     upload: int = 2 * GIB
+    """Largest upload, in bytes."""
     unpacked: int = 8 * GIB
-    """What an uploaded file may unpack to."""
+    """Most bytes that an uploaded file may unpack to."""
     rhythm: float = 60
-    """Analysts are told of work on raw data only when so many seconds, or twice as many, or three
-    times, have passed since they asked: finer times could tell something of the data."""
+    """Seconds: analysts learn how work on raw data stands only at multiples of this time since they
+    asked, because finer times could reveal something about the data."""
 
     @property
     def uploads(self) -> Path:
-        """Where logs lie that were uploaded: until they are removed, or the server stops."""
+        """The folder of uploaded logs, kept until they are removed or the server stops."""
         return self.folder / "uploads"
 
     @property
     def jobs(self) -> Path:
-        """What jobs were told and found; raw, and gone with the server."""
+        """The folder of the specs and results of jobs; raw, and deleted when the server stops."""
         return self.folder / "jobs"
 
     @property
     def releases(self) -> Path:
-        """Released files, with their certificates. Nothing raw."""
+        """The folder of released files with their certificates; nothing in it is raw."""
         return self.folder / "releases"
 
     def lock(self) -> IO[str]:
-        """The folder for this server alone, until this is closed or the process ends.
+        """Lock the folder for this server, until the returned file is closed or the process ends.
 
-        A second one would take what the first is reading for left over, and delete it.
+        A second server would take what the first is reading for leftovers, and delete it.
         """
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder.chmod(0o700)
@@ -98,12 +100,12 @@ class Settings:
         return file
 
     def prepare(self) -> None:
-        """Remove what is raw from before, and make the folders, for the server's account only."""
+        """Delete all raw data of the last server, and make the folders, private to its account."""
         self.clear()
         for place in (self.uploads, self.jobs, self.releases):
             place.mkdir(exist_ok=True, mode=0o700)
 
     def clear(self) -> None:
-        """Remove everything raw."""
+        """Delete all raw data."""
         for place in (self.uploads, self.jobs):
             shutil.rmtree(place, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The server's tables as earlier versions wrote them become those of this version."""
+"""Upgrades of the server's tables from earlier versions to this one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sqlalchemy import Connection, MetaData, insert, inspect, select
 
 VERSION = "web_version"
 Rows = dict[str, list[dict[str, Any]]]
-"""The rows of each table, by its name."""
+"""The rows of each table, by the table's name."""
 
 
 def upgrade(connection: Connection, schema: MetaData) -> None:
-    """Version 1 to 2, in one transaction: what somebody has is theirs by identifier, not by name.
+    """Upgrade version 1 to 2, in one transaction: things belong to identifiers, not to names.
 
-    Version 1 gave a name that was let in again what the one before had. What was asked for before
-    the last removal of a name stays with somebody who can come in no more.
+    Version 1 gave a name that was added again everything its former holder had. What was asked for
+    before the last removal of a name stays with a person who can no longer sign in.
     """
     rows = _taken_out(connection)
     owners = _Owners(rows)
@@ -33,7 +33,7 @@ def upgrade(connection: Connection, schema: MetaData) -> None:
     for offer in rows["web_offers"]:
         offer |= {"reading": readings.get(offer["log"], {}), "at_once_delta": 0.0}
     for entry in rows["web_trail"]:
-        del entry["number"]  # given anew, in the same order
+        del entry["number"]  # numbered afresh, in the same order
     rows["web_users"] += owners.gone
     schema.create_all(connection)
     for table in schema.sorted_tables:
@@ -43,7 +43,7 @@ def upgrade(connection: Connection, schema: MetaData) -> None:
 
 
 def _taken_out(connection: Connection) -> Rows:
-    """All rows, whose tables are then dropped."""
+    """All rows of the server's tables, which are then dropped."""
     ours = [name for name in inspect(connection).get_table_names() if name.startswith("web_")]
     before = MetaData()
     before.reflect(connection, only=ours)
@@ -60,7 +60,7 @@ def _taken_out(connection: Connection) -> Rows:
 
 
 class _Owners:
-    """Whose something is that version 1 kept under a name."""
+    """The owners of what version 1 kept under a name."""
 
     def __init__(self, rows: Rows) -> None:
         self.present = {user["name"]: user["id"] for user in rows["web_users"]}
@@ -76,12 +76,12 @@ class _Owners:
         self.former = {one["name"]: (one["id"], removed[one["name"]]) for one in self.gone}
 
     def of(self, name: str, moment: float) -> str | None:
-        """The identifier of who had that name then; none if nobody is known."""
+        """The identifier of the person who had that name at a Unix time; None if unknown."""
         identity, until = self.former.get(name, ("", 0.0))
         return identity if moment < until else self.present.get(name)
 
 
 def _seconds(time: str) -> float:
-    """When the second is over that the trail names."""
+    """The Unix time at which the second that the trail names is over."""
     begin = datetime.strptime(time, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     return begin.timestamp() + 1

@@ -1,1 +1,1 @@
-"""The pages: forms come in, the parts of the house do the work, templates show it."""
+"""The pages: they read forms, let the parts of the server do the work, and render templates."""

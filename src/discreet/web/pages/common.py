@@ -1,4 +1,4 @@
-"""What all pages share: who asks, forms with their token, and how a page is made."""
+"""What all pages share: the user, forms with their token, and rendering."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from discreet.web.settings import ConflictError, WebError
 
 
 class NotSignedInError(DiscreetError):
-    """Nobody is signed in."""
+    """The user is not signed in."""
 
 
 class NotAllowedError(DiscreetError):
-    """Somebody is, but may not do this."""
+    """The user is signed in, but may not do this."""
 
 
 def house_of(request: Request) -> House:
-    """The server's parts."""
+    """The parts of the server that answers this request."""
     house: House = request.app.state.house
     return house
 
 
 def anybody(request: Request) -> Person:
-    """Whoever is signed in."""
+    """The person who is signed in; raises if there is none."""
     person: Person | None = request.state.person
     if person is None:
         raise NotSignedInError
@@ -42,7 +42,7 @@ def anybody(request: Request) -> Person:
 
 
 def only_steward(request: Request) -> Person:
-    """A steward; everything raw is behind this."""
+    """The person who is signed in, if a steward; all raw data is behind this check."""
     person = anybody(request)
     if person.role != "steward":
         raise NotAllowedError
@@ -50,7 +50,7 @@ def only_steward(request: Request) -> Person:
 
 
 async def sent_form(request: Request) -> AsyncIterator[FormData]:
-    """A form of this session: it sends the session's token along. Its files go with the request."""
+    """A form with this session's token; its files are deleted when the request ends."""
     person = anybody(request)
     form = await request.form(max_files=4, max_fields=1000)
     try:
@@ -71,13 +71,13 @@ Form = Annotated[FormData, Depends(sent_form)]
 
 
 def text(form: Mapping[str, Any], name: str, longest: int = 5000) -> str:
-    """A field of a form."""
+    """The text of a form's field, at most `longest` characters; empty if missing."""
     value = form.get(name)
     return value.replace("\0", "").strip()[:longest] if isinstance(value, str) else ""
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page of ours."""
+    """A page rendered from a template."""
     person: Person | None = request.state.person
     house = house_of(request)
     waiting = 0
@@ -99,7 +99,7 @@ def page(request: Request, template: str, status: int = 200, **values: Any) -> H
 
 
 def number(given: str, problem: str) -> float:
-    """A number that somebody typed; none is zero."""
+    """The number that a user typed; an empty text is zero."""
     try:
         return float(given.replace(",", ".") or 0)
     except ValueError:
@@ -107,31 +107,31 @@ def number(given: str, problem: str) -> float:
 
 
 def status_of(problem: str | Exception) -> int:
-    """The status of a page that says what is wrong, or that nothing is."""
+    """The HTTP status of a page with this problem; 200 without one."""
     if isinstance(problem, ConflictError):
         return 409
     return 422 if str(problem) else 200
 
 
 def back_to(where: str) -> RedirectResponse:
-    """Go back to a page of ours that a form or an address names, or to the beginning."""
+    """Redirect to a path on this server that a form or an address names, or else to the start."""
     return to(where if where.startswith("/") and not where.startswith(("//", "/\\")) else "/")
 
 
 def to(where: str) -> RedirectResponse:
-    """Go on elsewhere, by GET: reloading sends nothing twice."""
+    """Redirect by GET, so that reloading sends nothing twice."""
     return RedirectResponse(where, 303)
 
 
 def picture(path: Path) -> Response:
-    """A picture of ours, which brings its own style and may do nothing."""
+    """An SVG picture, which brings its own style and may run nothing."""
     return FileResponse(
         path, media_type="image/svg+xml", headers={"content-security-policy": STILL}
     )
 
 
 def download(path: Path, name: str) -> Response:
-    """A file to be kept; a browser never shows it as a page of ours."""
+    """A file to be saved; a browser never shows it as a page of this server."""
     return FileResponse(
         path,
         filename=name,

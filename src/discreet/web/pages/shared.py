@@ -1,4 +1,4 @@
-"""Pages for both roles: coming in, budgets, releases, requests, certificates, trust."""
+"""Pages for both roles: signing in, budgets, releases, requests, certificates, trust."""
 
 from __future__ import annotations
 
@@ -40,13 +40,14 @@ from discreet.web.settings import MissingError, WebError
 
 router = APIRouter(include_in_schema=False)
 
+# Tuned
 HISTORY = 200
-"""Entries that are listed below a budget's curve; the command line and the API list all."""
+"""Most entries listed below a budget's curve; the command line and the API list all."""
 
 
 @router.get("/enter")
 def enter(request: Request, house: Inside, key: str = "") -> Response:
-    """Open the server by its link."""
+    """Start a session by the server's link."""
     if house.settings.team:
         return to("/sign-in")
     try:
@@ -59,7 +60,7 @@ def enter(request: Request, house: Inside, key: str = "") -> Response:
 
 
 def local_name() -> str:
-    """Who sits at this computer."""
+    """The name of the user of this computer."""
     from discreet.ledger.entries import user_name
 
     return user_name()
@@ -67,19 +68,19 @@ def local_name() -> str:
 
 @router.get("/sign-in")
 def sign_in_page(request: Request, house: Inside) -> Response:
-    """Name and password."""
+    """Show the form for name and password."""
     return _entering(request, house)
 
 
 def _entering(request: Request, house: House, problem: str = "") -> Response:
-    """How to come in: by a password, if anybody has one, or by the link."""
+    """The page for signing in: by a password, if anyone has one, or by the link."""
     status, known = (403 if problem else 200), house.people.anybody_signs_in()
     return page(request, "enter.html", status, problem=problem, passwords=known)
 
 
 @router.post("/sign-in")
 async def sign_in(request: Request, house: Inside) -> Response:
-    """Come in; a foreign site cannot send this form, since the guard looks where it is from."""
+    """Sign in; another site cannot send this form, since the guard checks its origin."""
     from anyio.to_thread import run_sync
 
     form = await request.form(max_files=0, max_fields=10)
@@ -108,7 +109,7 @@ def sign_out(request: Request, house: Inside, person: Anybody, form: Form) -> Re
 
 @router.get("/language/{named}")
 def speak(request: Request, house: Inside, named: str, back: str = "/") -> Response:
-    """Speak another language from now on."""
+    """Switch to another language."""
     try:
         spoken = language(named)
     except LanguageError:
@@ -120,7 +121,7 @@ def speak(request: Request, house: Inside, named: str, back: str = "/") -> Respo
 
 @router.get("/jobs/{identity}/status")
 def status(request: Request, house: Inside, person: Anybody, identity: str) -> Response:
-    """How a job goes; the page is loaded anew when it is over."""
+    """Show the state of a job; the page is reloaded when it is over."""
     job = own_job(house, person, identity)
     answer = page(request, "status.html", job=job)
     if job.over:
@@ -130,7 +131,7 @@ def status(request: Request, house: Inside, person: Anybody, identity: str) -> R
 
 @router.post("/jobs/{identity}/cancel")
 def cancel(request: Request, house: Inside, person: Anybody, form: Form, identity: str) -> Response:
-    """End a job."""
+    """Cancel a job."""
     job = own_job(house, person, identity)
     house.jobs.cancel(job)
     house.database.note(person.name, "cancelled", f"{job.kind}, job {job.id}")
@@ -139,14 +140,14 @@ def cancel(request: Request, house: Inside, person: Anybody, form: Form, identit
 
 @router.get("/budgets")
 def budgets(request: Request, house: Inside, person: Anybody, source: str = "") -> Response:
-    """What is left, and how it was spent."""
+    """Show the budgets: what is left, and how it was spent."""
     return budgets_page(request, house, person, source)
 
 
 def budgets_page(
     request: Request, house: House, person: Person, source: str, problem: str | Exception = ""
 ) -> Response:
-    """Budgets, one of them with its curve; and what was wrong with a form."""
+    """The page of budgets, one of them with its curve, and any problem with a form."""
     told = house.budgets_for(person)
     known = told.all()
     shown = source if source in [one.source for one in known] else ""
@@ -166,20 +167,20 @@ def budgets_page(
 
 @router.get("/budgets/plot")
 def budget_plot(house: Inside, person: Anybody, source: str) -> Response:
-    """The curve of a budget."""
+    """Send the curve of a budget, as SVG."""
     drawn = house.budgets_for(person).plot(source)
     return Response(drawn, media_type="image/svg+xml", headers={"content-security-policy": STILL})
 
 
 @router.get("/releases")
 def releases(request: Request, house: Inside, person: Anybody) -> Response:
-    """Everything released; analysts see what they asked for."""
+    """List the releases; analysts see those they asked for."""
     return page(request, "releases.html", releases=releases_of(house, person))
 
 
 @router.get("/releases/{identity}")
 def show_release(request: Request, house: Inside, person: Anybody, identity: str) -> Response:
-    """A release: under way for its steward, or done."""
+    """Show a release: finished, or for stewards also one in progress."""
     job = None
     if person.role == "steward":
         job = house.jobs.get(identity)
@@ -195,7 +196,7 @@ def show_release(request: Request, house: Inside, person: Anybody, identity: str
 
 @router.get("/releases/{identity}/bundle")
 def bundle(house: Inside, person: Anybody, identity: str) -> Response:
-    """The released files in one archive."""
+    """Send the released files as one archive."""
     row = released(house, person, identity)
     folder = house.settings.releases / row.id
     stream = io.BytesIO()
@@ -213,7 +214,7 @@ def bundle(house: Inside, person: Anybody, identity: str) -> Response:
 
 @router.get("/releases/{identity}/files/{name}")
 def release_file(house: Inside, person: Anybody, identity: str, name: str) -> Response:
-    """One of the files; the officer's page and the picture are shown, all else is kept."""
+    """Send a released file; the officer's page and the picture are shown, all others saved."""
     row = released(house, person, identity)
     if name not in row.summary["files"]:
         raise MissingError(translate("There is no such file."))
@@ -229,7 +230,7 @@ def release_file(house: Inside, person: Anybody, identity: str, name: str) -> Re
 
 @router.post("/releases/{identity}/report")
 def measure(house: Inside, person: Steward, form: Form, identity: str) -> Response:
-    """Find out what a release is worth."""
+    """Queue a measurement of a release's utility."""
     job = house.jobs.get(released(house, person, identity).job)
     if not house.jobs.folder(job.id).is_dir():
         raise MissingError(translate("This log is not here any more: bring it again."))
@@ -239,7 +240,7 @@ def measure(house: Inside, person: Steward, form: Form, identity: str) -> Respon
 
 @router.get("/releases/{identity}/report")
 def report(house: Inside, person: Steward, identity: str) -> Response:
-    """The steward's own report, apart and marked."""
+    """Send the steward's own report on a release, as a file marked private."""
     row = released(house, person, identity)
     job = house.report(house.jobs.get(identity))
     if job is None or job.state != "done":
@@ -258,7 +259,7 @@ def report(house: Inside, person: Steward, identity: str) -> Response:
 
 @router.get("/sources")
 def sources(request: Request, house: Inside, person: Anybody) -> Response:
-    """What analysts may ask for."""
+    """List what analysts may ask for."""
     return _sources(request, house, person)
 
 
@@ -295,7 +296,7 @@ def _sources(
 
 @router.post("/requests")
 def ask(request: Request, house: Inside, person: Anybody, form: Form) -> Response:
-    """Ask for a release."""
+    """Enter a request for a release; within the steward's limit it spends at once."""
     word = text(form, "once", 64)
     if not word:
         raise WebError(translate("This form is too old: go back, reload the page and try again."))
@@ -316,14 +317,14 @@ def ask(request: Request, house: Inside, person: Anybody, form: Form) -> Respons
 
 @router.get("/requests")
 def requests(request: Request, house: Inside, person: Anybody) -> Response:
-    """What was asked for, and how it stands."""
+    """List the requests and their states."""
     return requests_page(request, house, person)
 
 
 def requests_page(
     request: Request, house: House, person: Person, problem: str | Exception = ""
 ) -> Response:
-    """What was asked for; and what was wrong with a form."""
+    """The page of requests, and any problem with a form."""
     offers = house.asking.offers() if person.role == "steward" else []
     return page(
         request,
@@ -339,7 +340,7 @@ def requests_page(
 
 @router.get("/verify")
 def verify_page(request: Request, house: Inside, person: Anybody, job: str = "") -> Response:
-    """Check a certificate."""
+    """Show the form for checking a certificate, and the findings of a check."""
     found = own_job(house, person, job) if job else None
     if found is not None and found.state == "done" and not found.result:
         raise MissingError(translate("There is no such page."))
@@ -348,7 +349,7 @@ def verify_page(request: Request, house: Inside, person: Anybody, job: str = "")
 
 @router.post("/verify")
 def verify(house: Inside, person: Anybody, form: Form) -> Response:
-    """Bring a file and its certificate, or a certificate alone."""
+    """Queue a check of an uploaded release, its certificate or both."""
     sent = [one for one in form.getlist("files") if isinstance(one, UploadFile) and one.filename]
     files = [(one.filename or "", one.file) for one in sent]
     return to(f"/verify?job={bring_certificate(house, person, files)}")
@@ -356,7 +357,7 @@ def verify(house: Inside, person: Anybody, form: Form) -> Response:
 
 @router.get("/verify/{identity}/page")
 def verified_page(house: Inside, person: Anybody, identity: str) -> Response:
-    """The officer's page of what was checked."""
+    """Show the officer's page of a checked certificate."""
     job = own_job(house, person, identity)
     path = house.jobs.folder(job.id) / "certificate.html"
     if job.kind != "verify" or not path.is_file():
@@ -368,7 +369,7 @@ def verified_page(house: Inside, person: Anybody, identity: str) -> Response:
 
 @router.get("/trust")
 def trust(request: Request, person: Anybody, mechanism: str = "") -> Response:
-    """Why this is to be trusted, and what is not protected."""
+    """Show why a mechanism can be trusted, and what it does not protect."""
     names = mechanism_names()
     name = mechanism if mechanism in names else choosing.SHARED[choosing.usual()].recommended
     owner = mechanism_class(name)
@@ -392,14 +393,14 @@ def trust(request: Request, person: Anybody, mechanism: str = "") -> Response:
 
 @router.get("/account")
 def account(request: Request, house: Inside, person: Anybody) -> Response:
-    """One's own tokens and password."""
+    """Show the user's own tokens and the form for a new password."""
     tokens = house.people.tokens_of(person)
     return page(request, "account.html", tokens=tokens, fresh="", problem="")
 
 
 @router.post("/account/tokens")
 def token(request: Request, house: Inside, person: Anybody, form: Form) -> Response:
-    """A token for programs, shown once; or one less."""
+    """Make a token for programs, shown once; or delete one."""
     if text(form, "drop"):
         house.people.drop_token(person, text(form, "drop"))
         return to("/account")
@@ -410,7 +411,7 @@ def token(request: Request, house: Inside, person: Anybody, form: Form) -> Respo
 
 @router.post("/account/password")
 def password(request: Request, house: Inside, person: Anybody, form: Form) -> Response:
-    """Another password."""
+    """Change the user's own password."""
     try:
         session = house.people.change_password(
             person, str(form.get("before", "")), str(form.get("fresh", ""))

@@ -1,4 +1,4 @@
-"""The steward's way: bring a log, look, choose, try, confirm, take away."""
+"""The steward's pages: upload a log, inspect it, choose, preview, confirm, release."""
 
 from __future__ import annotations
 
@@ -41,12 +41,15 @@ from discreet.web.work.pictures import DEPTHS
 router = APIRouter(include_in_schema=False)
 
 ROLES = ("case", "activity", "timestamp", "lifecycle", "individual")
+
+# Tuned
 TRAIL = 500
+"""Most entries of the trail shown."""
 
 
 @router.get("/")
 def home(request: Request, house: Inside, person: Anybody) -> Response:
-    """Bring a log, or go on with one; analysts begin with what is offered."""
+    """Show the steward's logs; analysts start with what is offered."""
     if person.role != "steward":
         return to("/sources")
     return page(
@@ -61,7 +64,7 @@ def home(request: Request, house: Inside, person: Anybody) -> Response:
 
 @router.post("/logs")
 def bring(house: Inside, person: Steward, form: Form) -> Response:
-    """A log by upload."""
+    """Upload a log."""
     sent = form.get("log")
     if not isinstance(sent, UploadFile) or not sent.filename:
         raise WebError(translate("Choose a file first."))
@@ -71,14 +74,14 @@ def bring(house: Inside, person: Steward, form: Form) -> Response:
 
 @router.post("/logs/chosen")
 def choose_file(house: Inside, person: Steward, form: Form) -> Response:
-    """A log of the server's folder."""
+    """Add a log from the server's folder."""
     log = house.logs.choose(person.name, text(form, "name"))
     return to(f"/logs/{log.id}/columns")
 
 
 @router.get("/logs/{identity}/columns")
 def columns(request: Request, house: Inside, person: Steward, identity: str) -> Response:
-    """Which column is what."""
+    """Show the columns of a log and their roles."""
     log = house.logs.get(identity)
     job = house.look(log, person)
     return page(
@@ -93,7 +96,7 @@ def columns(request: Request, house: Inside, person: Steward, identity: str) -> 
 
 @router.post("/logs/{identity}/columns")
 def set_columns(house: Inside, person: Steward, form: Form, identity: str) -> Response:
-    """Read it another way."""
+    """Set how a log is read."""
     log = house.logs.get(identity)
     house.logs.set_reading(log, _reading(house.settings.uploads, form))
     if text(form, "again"):
@@ -102,7 +105,7 @@ def set_columns(house: Inside, person: Steward, form: Form, identity: str) -> Re
 
 
 def _reading(folder: Any, form: FormData) -> dict[str, Any]:
-    """Options of reading, from a saved mapping or from the fields."""
+    """The options of reading, from a saved mapping or from the fields of a form."""
     sent = form.get("mapping")
     if isinstance(sent, UploadFile) and sent.filename:
         path = folder / f"{secrets.token_hex(8)}.toml"
@@ -122,7 +125,7 @@ def _reading(folder: Any, form: FormData) -> dict[str, Any]:
 
 @router.get("/logs/{identity}/mapping.toml")
 def mapping(house: Inside, person: Steward, identity: str) -> Response:
-    """How the log is read, to be used for the next one."""
+    """Send how the log is read, as a mapping to use for the next one."""
     log = house.logs.get(identity)
     job = _done(house.look(log, person))
     return download(house.jobs.folder(job.id) / "mapping.toml", "mapping.toml")
@@ -132,7 +135,7 @@ def mapping(house: Inside, person: Steward, identity: str) -> Response:
 def look(
     request: Request, house: Inside, person: Steward, identity: str, depth: int = 3
 ) -> Response:
-    """What is in it."""
+    """Show what a log holds."""
     log = house.logs.get(identity)
     job = house.look(log, person)
     shown = min(max(depth, 1), DEPTHS)
@@ -149,7 +152,7 @@ def choose(
     what: str = "",
     mechanism: str = "",
 ) -> Response:
-    """What to share, and how much protection."""
+    """Show the form for what to share and how much protection."""
     return _choosing(request, house, house.logs.get(identity), what, mechanism, person)
 
 
@@ -211,7 +214,7 @@ def _prefixed(form: FormData, prefix: str) -> dict[str, Any]:
 def set_choice(
     request: Request, house: Inside, person: Steward, form: Form, identity: str
 ) -> Response:
-    """Keep the choice, or say what is wrong with it."""
+    """Keep the choice, or show what is wrong with it."""
     log = house.logs.get(identity)
     what, mechanism = text(form, "what"), text(form, "mechanism")
     given: dict[str, Any] = _prefixed(form, "p.")
@@ -243,7 +246,7 @@ def set_choice(
 
 @router.post("/logs/{identity}/advise")
 def advise(house: Inside, person: Steward, form: Form, identity: str) -> Response:
-    """Begin the sweep over budgets."""
+    """Queue the sweep over budgets."""
     log = house.logs.get(identity)
     if not log.choice:
         house.logs.set_choice(log, house.usual(log, {"parameters": {"epsilon": 1.0}}))
@@ -253,7 +256,7 @@ def advise(house: Inside, person: Steward, form: Form, identity: str) -> Respons
 
 @router.get("/logs/{identity}/try")
 def trying(request: Request, house: Inside, person: Steward, identity: str) -> Response:
-    """Before and after, to see."""
+    """Show the preview of a release, before and after."""
     log = house.logs.get(identity)
     if not log.choice or _undecided(log):
         return to(f"/logs/{identity}/choose")
@@ -263,7 +266,7 @@ def trying(request: Request, house: Inside, person: Steward, identity: str) -> R
 
 @router.post("/logs/{identity}/try")
 def attempt(house: Inside, person: Steward, form: Form, identity: str) -> Response:
-    """Draw once, for the steward's eyes."""
+    """Queue a preview: one draw for the steward's eyes, never released."""
     house.attempt(house.logs.get(identity), person)
     return to(f"/logs/{identity}/try")
 
@@ -272,7 +275,7 @@ def attempt(house: Inside, person: Steward, form: Form, identity: str) -> Respon
 def confirm(
     request: Request, house: Inside, person: Steward, identity: str, source: str = ""
 ) -> Response:
-    """What it costs and what is left afterwards."""
+    """Show what a release costs and what is left afterwards."""
     return _confirming(request, house, house.logs.get(identity), source)
 
 
@@ -322,7 +325,7 @@ def _confirming(
 def open_budget(
     request: Request, house: Inside, person: Steward, form: Form, identity: str
 ) -> Response:
-    """Set a budget on the way."""
+    """Set a budget from the page that confirms a release."""
     source = text(form, "source", 200)
     try:
         house.budgets.set(person.name, source, {key: text(form, key) for key in form})
@@ -337,7 +340,7 @@ def open_budget(
 def release(
     request: Request, house: Inside, person: Steward, form: Form, identity: str
 ) -> Response:
-    """Spend, once, and draw."""
+    """Spend budget and release, once."""
     log = house.logs.get(identity)
     source, word = text(form, "source", 200), text(form, "once", 64)
     purpose, seal = text(form, "purpose"), text(form, "seal", 64)
@@ -361,7 +364,7 @@ def release(
 
 @router.post("/logs/{identity}/offer")
 def offer(request: Request, house: Inside, person: Steward, form: Form, identity: str) -> Response:
-    """Let analysts ask for it."""
+    """Offer the choice of a log to analysts."""
     log = house.logs.get(identity)
     source = house.budgets.of(text(form, "source", 200)).source
     wrong = translate("What may be spent without asking is a number.")
@@ -376,21 +379,21 @@ def offer(request: Request, house: Inside, person: Steward, form: Form, identity
 
 @router.post("/offers/{identity}/withdraw")
 def withdraw(house: Inside, person: Steward, form: Form, identity: str) -> Response:
-    """Offer it no more."""
+    """Withdraw an offer."""
     house.asking.withdraw(person.name, identity)
     return to("/requests")
 
 
 @router.post("/logs/{identity}/remove")
 def remove(house: Inside, person: Steward, form: Form, identity: str) -> Response:
-    """Remove a log with all that was found in it."""
+    """Remove a log with everything that jobs found in it."""
     house.forget(house.logs.get(identity), person.name)
     return to("/")
 
 
 @router.get("/jobs/{identity}/picture/{name}")
 def job_picture(house: Inside, person: Steward, identity: str, name: str) -> Response:
-    """A picture that a job drew; only names that it lists are looked for."""
+    """Send a picture that a job drew; only names that its result lists are accepted."""
     job = house.jobs.get(identity)
     found = job.result
     listed = {
@@ -406,7 +409,7 @@ def job_picture(house: Inside, person: Steward, identity: str, name: str) -> Res
 
 @router.post("/requests/{identity}/decide")
 def decide(request: Request, house: Inside, person: Steward, form: Form, identity: str) -> Response:
-    """Approve or refuse what an analyst asks for."""
+    """Approve a request, which spends, or refuse it."""
     if text(form, "decision") != "approve":
         house.asking.decide(person.name, identity, approved=False, answer=text(form, "answer"))
         return to("/requests")
@@ -419,13 +422,13 @@ def decide(request: Request, house: Inside, person: Steward, form: Form, identit
 
 @router.get("/people")
 def people(request: Request, house: Inside, person: Steward) -> Response:
-    """Who may come in."""
+    """List the people who may sign in."""
     return page(request, "people.html", everybody=house.people.everybody(), problem="")
 
 
 @router.post("/people")
 def let_in(request: Request, house: Inside, person: Steward, form: Form) -> Response:
-    """Let somebody in, change their role or password, or let them in no more."""
+    """Add a person, change their role or password, or remove them."""
     role, password = text(form, "role"), str(form.get("password", ""))
     try:
         if text(form, "remove"):
@@ -442,7 +445,7 @@ def let_in(request: Request, house: Inside, person: Steward, form: Form) -> Resp
 
 @router.get("/trail")
 def show_trail(request: Request, house: Inside, person: Steward) -> Response:
-    """Who did what."""
+    """Show the trail of who did what."""
     with house.database.reading() as connection:
         rows = connection.execute(select(trail).order_by(trail.c.number.desc()).limit(TRAIL)).all()
     return page(request, "trail.html", rows=rows, most=TRAIL)
@@ -450,7 +453,7 @@ def show_trail(request: Request, house: Inside, person: Steward) -> Response:
 
 @router.post("/budgets")
 def set_budget(request: Request, house: Inside, person: Steward, form: Form) -> Response:
-    """Set what a source may spend in all."""
+    """Set the total budget of a source."""
     source = text(form, "source", 200)
     try:
         house.budgets.set(person.name, source, {key: text(form, key) for key in form})
@@ -462,7 +465,7 @@ def set_budget(request: Request, house: Inside, person: Steward, form: Form) -> 
 
 
 def _undecided(log: Log) -> bool:
-    """Whether people were named since, and it was not said who is protected."""
+    """Whether the log names people and it has not been chosen who is protected."""
     try:
         choosing.check_people(log.choice, log.reading)
     except DiscreetError:

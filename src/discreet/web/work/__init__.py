@@ -1,1 +1,1 @@
-"""What jobs do, each in a process of its own: the only place of the web app that reads logs."""
+"""The work of jobs, each in a process of its own: the only place in the web app that reads logs."""

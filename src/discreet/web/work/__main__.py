@@ -1,4 +1,4 @@
-"""`python -m discreet.web.work FOLDER`: do the job of that folder, and write what it found."""
+"""`python -m discreet.web.work FOLDER`: do the job of that folder and write its result."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
+# Tuned
 LARGEST_FILE = 16 << 30
+"""Most bytes of a file that a job may write."""
 
 
 def main(folder: Path) -> None:
-    """Do a job. What goes wrong is a result too: words for the steward."""
+    """Do a job and write its result; an error is written as a result too, for the steward."""
     spec = json.loads((folder / "spec.json").read_text(encoding="utf-8"))
     _limit(spec["memory"])
     threading.Thread(target=_end_with_server, daemon=True).start()
@@ -34,7 +36,7 @@ def main(folder: Path) -> None:
 
 
 def _do(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """One module for each kind of job."""
+    """The result of a job, by the module for its kind."""
     if spec["kind"] == "look":
         from discreet.web.work.looking import look
 
@@ -61,7 +63,7 @@ def _do(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _limit(memory: int) -> None:
-    """Bound what this process may take; others come first."""
+    """Limit the resources of this process (memory in bytes), and lower its priority."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -70,7 +72,7 @@ def _limit(memory: int) -> None:
 
 
 def _end_with_server() -> None:
-    """The server holds the other end of standard input: when it is gone, so is this job."""
+    """Exit when the server does: it holds the other end of standard input."""
     while os.read(0, 1):
         pass
     os._exit(1)

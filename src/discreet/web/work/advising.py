@@ -1,4 +1,4 @@
-"""The sweep of `advise`: what each budget would leave of the log. For its steward only."""
+"""The sweep of `advise`: what each budget would leave of the log, for its steward only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.web.work.reading import read
 
 
 def advise(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Try budgets for about as long as was asked for."""
+    """Try budgets for about the seconds asked for; return the pictures and tables."""
     choice = spec["choice"]
     given = dict(choice["parameters"])
     given.pop("epsilon", None)

@@ -1,4 +1,4 @@
-"""What is in a log: columns, a few lines, exact figures, pictures. For its steward only."""
+"""What a log holds: columns, a few lines, exact figures and pictures, for its steward only."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from discreet.utility.before_after import durations_plot, lengths_plot
 from discreet.web.work.pictures import over_time_plot, write_maps
 from discreet.web.work.reading import check_unpacked, read
 
+# Tuned
 LINES = 8
-"""Events that are shown."""
+"""Number of events in the preview."""
 
 
 def look(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Read a log as the steward says; where that fails, say which columns there are."""
+    """Read a log by the steward's options; if that fails, the error still names its columns."""
     try:
         log = read(spec)
     except LogError as error:
@@ -51,7 +52,7 @@ def look(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _columns(spec: dict[str, Any]) -> list[str]:
-    """The columns of the file, if that much of it can be read."""
+    """The columns of the file; empty if they cannot be read."""
     path, given = Path(spec["log"]), spec["reading"]
     try:
         check_unpacked(path, spec["unpacked"])
@@ -61,7 +62,7 @@ def _columns(spec: dict[str, Any]) -> list[str]:
 
 
 def _attributes(log: EventLog) -> list[tuple[str, str]]:
-    """Columns without a role that can be released, with the kind that their values have."""
+    """The columns without a role that can be released, each with the kind of its values."""
     found = []
     for name, kind in log.frame.schema.items():
         if name not in WORDS and name != log.individual_column and plain(kind):

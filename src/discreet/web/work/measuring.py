@@ -1,4 +1,4 @@
-"""What a release is worth, by the raw log: the steward's own report, apart from the release."""
+"""The utility of a release against the raw log: the steward's own report, kept apart."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from discreet.web.work.trying import compared
 
 
 def measure(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Compare a released file with the log that it was released of."""
+    """Compare a released file with the log it was released from."""
     return compared(read(spec), subject_of(Path(spec["file"])), folder)

@@ -1,4 +1,4 @@
-"""Pictures of logs: maps at several depths, lengths, durations, activity over time."""
+"""Pictures of logs: process maps at several depths, and cases over time."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ from discreet.report.plots import Curve, line_plot
 from discreet.report.process_maps import draw_follows
 from discreet.report.svg import SERIES
 
+# Tuned
 DEPTHS = 5
-"""Steps of the slider of a map."""
+"""Number of positions of a map's slider."""
 
 FEWEST = 5
-"""Activities at the first of them."""
+"""Number of activities at the first position."""
 
 EACH, FEW = 2, 15
-"""Steps that are drawn per activity; of so few activities the last map has more."""
+"""Steps drawn per activity; with at most FEW activities the last map draws more."""
 
 WEEKS = 150
-"""Points of a curve over time."""
+"""Approximate number of points of a curve over time."""
 
 
 def write_maps(variants: Variants, folder: Path) -> list[str]:
-    """A map for each step of the slider: from the most frequent activities to all of them.
+    """Write a map for each position of the slider, from the most frequent activities to all.
 
-    From step to step activities grow by the same factor, and each has two steps, so that a map
-    of 50 is as legible as one of 15; the last map has as many steps as can be told apart.
+    From one position to the next the number of activities grows by the same factor, and each
+    activity has two steps, so that a map of 50 is as legible as one of 15; the last map of a small
+    log has as many steps as can be told apart.
     """
     found = []
     size = len(variants.activities)
@@ -48,7 +50,7 @@ def write_maps(variants: Variants, folder: Path) -> list[str]:
 
 
 def most_frequent(variants: Variants, many: int) -> Variants:
-    """Only events of the most frequent activities: what lies between them is passed over."""
+    """The variants of the `many` most frequent activities; events of others are skipped."""
     weights = np.repeat(variants.counts, variants.lengths)
     often = np.bincount(variants.codes, weights=weights, minlength=len(variants.activities))
     chosen = np.zeros(len(often), dtype=bool)
@@ -64,7 +66,7 @@ def most_frequent(variants: Variants, many: int) -> Variants:
 
 
 def over_time_plot(logs: Mapping[str, EventLog]) -> str:
-    """How many cases begin in each stretch of time, as SVG."""
+    """A plot of the number of cases that begin in each period, as SVG."""
     starts = {name: microseconds(log)[log.offsets[:-1]] for name, log in logs.items() if log.cases}
     first = min(int(times.min()) for times in starts.values())
     last = max(int(times.max()) for times in starts.values())

@@ -1,4 +1,4 @@
-"""Reading a log for a job: by the steward's options, and not if it unpacks to too much."""
+"""Reading a log for a job, by the steward's options; one that unpacks to too much is refused."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from discreet.log.reading import Reading
 from discreet.releasing import way
 from discreet.releasing.request import Request
 
+# Tuned
 CHUNK = 1 << 22
+"""Number of bytes unpacked at a time."""
+
 CELL = 8
-"""Bytes that a value takes at least when it is read."""
+"""Fewest bytes that a value takes once it is read."""
 
 
 def read(spec: dict[str, Any]) -> EventLog:
-    """The log of a job with all its columns; attributes that are asked for are read as declared."""
+    """The log of a job with all its columns; the attributes asked for are read as declared."""
     if "request" in spec:
         request = Request.from_dict(spec["request"])
         path = request.log
@@ -36,7 +39,7 @@ def read(spec: dict[str, Any]) -> EventLog:
 
 
 def check_unpacked(path: Path, limit: int) -> None:
-    """Refuse a small file that unpacks to a huge one."""
+    """Refuse a file that unpacks to more than `limit` bytes, however small it is."""
     files = files_of(path)
     if all(file.name.lower().endswith(PARQUET) for file in files):
         total = sum(_cells(file) * CELL for file in files)
@@ -47,7 +50,7 @@ def check_unpacked(path: Path, limit: int) -> None:
 
 
 def _cells(path: Path) -> int:
-    """Rows times columns of a Parquet file, which its foot tells: pages may repeat one value."""
+    """Rows times columns of a Parquet file, from its footer: pages may repeat one value."""
     columns = same_schema([path]).width
     with readable(path), path.open("rb") as file:
         try:
@@ -57,7 +60,7 @@ def _cells(path: Path) -> int:
 
 
 def _unpacked(path: Path, limit: int) -> int:
-    """Bytes that a packed file unpacks to, as far as the limit; none for a plain one."""
+    """Bytes that a packed file unpacks to, counted up to about the limit; 0 for a plain one."""
     total = 0
     with readable(path):
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""A release: booked, drawn once, written with its certificate and the officer's page."""
+"""A release, which spends: booked, drawn once, written with certificate and officer's page."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ from discreet.web.work.pictures import EACH, most_frequent
 from discreet.web.work.reading import check_unpacked
 
 SHARE = "share"
-"""The folder of what may leave."""
+"""Name of the folder of files that may leave the server."""
 
+# Tuned
 ACTIVITIES = 30
+"""Most activities in the picture of a release."""
 
 
 def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Everything that goes out is in `share`; the rest of the folder is the steward's."""
+    """Spend and release: `share` holds everything that goes out, the rest is the steward's."""
     notes: list[str] = []
     request = request_of_job(spec, folder)
     check_unpacked(Path(request.log or ""), spec["unpacked"])
@@ -41,7 +43,7 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     for further in (_officer, _picture):
         try:
             files.append(further(drawn, path))
-        except Exception as error:  # what is paid for and written must not be lost by it
+        except Exception as error:  # must not lose what is paid for and written
             notes.append(f"{type(error).__name__}: {error}")
     holds = certificate.guarantee.holds
     return {
@@ -64,7 +66,7 @@ def release(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def request_of_job(spec: dict[str, Any], folder: Path) -> Request:
-    """What a job is to release: into its own folder, booked under its own mark."""
+    """The request of a job, writing into the job's own folder and booked under its mark."""
     asked = Request.from_dict(spec["request"])
     purpose = f"{asked.payment.purpose} {job_mark(spec['job'])}".strip()
     return replace(
@@ -75,7 +77,7 @@ def request_of_job(spec: dict[str, Any], folder: Path) -> Request:
 
 
 def _officer(drawn: Release, path: Path) -> str:
-    """The page for the data-protection officer."""
+    """Write the page for the data-protection officer; return its name."""
     found, findings = checked(path)
     page = path.with_name(f"{path.name}.certificate.html")
     write_page(page, officer_page(found, findings, file=path.name, entry=entry_of(found)))
@@ -83,7 +85,7 @@ def _officer(drawn: Release, path: Path) -> str:
 
 
 def _picture(drawn: Release, path: Path) -> str:
-    """A picture of what was released: made of that alone, so it costs nothing more."""
+    """Draw a picture from the release alone, so it costs no more budget; return its name."""
     subject = subject_of(drawn)
     if subject.variants is not None:
         shown = Follows.of_variants(most_frequent(subject.variants, ACTIVITIES))

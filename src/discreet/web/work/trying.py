@@ -1,4 +1,4 @@
-"""Before and after: one release drawn for the steward's eyes, never written, never released."""
+"""A preview, before and after: one draw for the steward's eyes, never written, never released."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from discreet.utility.subject import Subject, subject_of
 from discreet.web.work.pictures import over_time_plot
 from discreet.web.work.reading import read
 
+# Tuned
 TOP = 8
-"""Variants that are listed."""
+"""Number of variants listed."""
 
 
 def attempt(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Draw once and measure. The release of later is drawn afresh."""
+    """Draw once and compare; a later release is drawn afresh."""
     log = read(spec)
     drawn = try_out(Request.from_dict(spec["request"]), log)
     found = compared(log, subject_of(drawn), folder)
@@ -50,7 +51,7 @@ def compared(log: EventLog, subject: Subject, folder: Path) -> dict[str, Any]:
 
 
 def _pictures(log: EventLog, subject: Subject) -> list[Picture]:
-    """The same of both: maps, lengths; with times durations and the calendar; attributes."""
+    """The same pictures of both: maps, lengths, attributes; with times durations and calendar."""
     other = subject.follows if subject.variants is None else None
     if (drawn := other or subject.tree) is not None:
         return [Picture(translate("What would be released"), "", (draw(drawn),))]
@@ -82,7 +83,7 @@ def figures(found: Evaluation) -> list[list[str]]:
 
 
 def _variants(before: Variants, after: Variants | None) -> list[list[str]]:
-    """The most frequent variants of the log, with how many cases follow them then and now."""
+    """The log's most frequent variants, with their numbers of cases before and after."""
     if after is None:
         return []
     now = after.to_dict()

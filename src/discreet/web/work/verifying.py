@@ -1,4 +1,4 @@
-"""A certificate, alone or with its file, as anybody brings it: what can be checked of it."""
+"""Checking a certificate that any user brings, alone or with its released file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.web.work.reading import check_unpacked
 
 
 def verify(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Check it; the page says all that `discreet certificate --html` would."""
+    """Check a certificate; the page says everything that `discreet certificate --html` would."""
     path = Path(spec["file"])
     check_unpacked(path, spec["unpacked"])
     certificate, findings = checked(path)
