@@ -25,7 +25,7 @@ from discreet.privacy.count_noise import CountNoise
 from discreet.privacy.randomness import Randomness
 
 MOST_DRAWS = 1000
-"""After so many draws outside the range something is wrong with the range."""
+"""Number of draws outside the range after which the range is taken to be wrong."""
 
 
 def travas_benchmark(
@@ -95,7 +95,7 @@ def _per_count(epsilon: float, delta: float) -> Fraction:
 
 
 def _within(range_of: tuple[int, int], draw: Callable[[], Variants]) -> Variants:
-    """The first release with so many variants."""
+    """The first draw whose number of variants is in the range."""
     fewest, most = range_of
     for _ in range(MOST_DRAWS):
         found = draw()

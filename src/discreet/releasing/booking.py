@@ -61,7 +61,7 @@ def booking_for(
     part of the budget that was confirmed; it is not booked for anything else. `warn` gets what the
     holder of the log should think about, `tell` everything else; without `warn`, `tell` gets both.
     """
-    tell = tell or _nothing
+    tell = tell or silent
     warn = warn or _saying(tell)
     if bypass:
         if source is not None:
@@ -83,7 +83,7 @@ def booking_for(
     return Booking("none", tell, warn)
 
 
-def _nothing(text: object) -> None:
+def silent(said: object) -> None:
     """Ignore what is said."""
 
 
@@ -105,8 +105,8 @@ class Booking:
     """A release or training that is not booked; the certificate says whether by choice."""
 
     use: LedgerUse
-    tell: Tell = field(default=_nothing, repr=False)
-    warn: Warn = field(default=_nothing, repr=False)
+    tell: Tell = field(default=silent, repr=False)
+    warn: Warn = field(default=silent, repr=False)
 
     def check(self, mechanism: Mechanism, *, seeded: bool = False) -> None:
         """Refuse on public parameters, before the data are read."""

@@ -31,7 +31,7 @@ from discreet.log.reading import Reading
 from discreet.mechanisms.base import Mechanism
 from discreet.parameters import ParameterError
 from discreet.releases import Release, check_room, check_target, check_unused
-from discreet.releasing.booking import Booking, Tell, Warn, booking_for
+from discreet.releasing.booking import Booking, Tell, Warn, booking_for, silent
 from discreet.releasing.request import Payment, Product, Request, RequestError
 
 if TYPE_CHECKING:
@@ -48,10 +48,6 @@ Stage = Callable[[str], AbstractContextManager[None]]
 
 Watch: TypeAlias = "Callable[[Generative], AbstractContextManager[Show | None]]"
 """Shows the progress of a training."""
-
-
-def silent(said: object) -> None:
-    """Tell nobody."""
 
 
 def unseen(text: str) -> AbstractContextManager[None]:
